@@ -1,0 +1,55 @@
+"""`ssr`: one command, one file each. A command's module is imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from ssr import __version__
+from ssr.errors import UserError
+
+COMMANDS: dict[str, str] = {
+    "doctor": "what this machine has, and which preset suits it",
+    "robots": "list the robots, or describe one",
+    "terrain": "describe or draw one terrain tile or evaluation strip",
+    "camera": "what the robot's depth camera sees on a terrain",
+    "motion": "retarget, show and report reference motion",
+    "demo": "the guided tour behind `make demo`",
+    "train": "train a policy",
+    "bench": "measure: env, depth, networks, train",
+}
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    return (
+        f"ssr {__version__} – humanoids that walk anywhere by sight\n\n"
+        f"usage: ssr COMMAND [options]\n\ncommands:\n{lines}\n\n"
+        "`ssr COMMAND --help` explains a command."
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(__version__)
+        return 0
+    name, *rest = arguments
+    try:
+        if name not in COMMANDS:
+            raise UserError(f"Unknown command: {name!r}. Known: {', '.join(COMMANDS)}.")
+        command = importlib.import_module(f"ssr.cli.{name}")
+        return int(command.run(rest) or 0)
+    except UserError as error:
+        print(f"ssr {name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

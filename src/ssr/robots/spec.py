@@ -1,0 +1,122 @@
+"""`RobotSpec`: everything the project knows about a robot, by name.
+
+Order: wherever two sides stand together, right comes before left, as in the paper's Appendix B.
+Frames: x forward, y left, z up. SI units, radians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+from ssr.errors import unknown
+from ssr.symmetry.layout import Mirror
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]  # w, x, y, z
+ShapeKind = Literal["sphere", "capsule", "cylinder", "box"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """One policy-controlled hinge."""
+
+    name: str
+    mirror_name: str  #: the joint that takes its place in the mirror (itself on the midline)
+    mirror_sign: float
+    lower: float
+    upper: float
+    max_torque: float  #: N m
+    max_velocity: float  #: rad/s
+    kp: float
+    kd: float
+    action_scale: float
+    default: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A primitive in its link's frame. Sizes as MuJoCo: (radius,), (radius, half length along z), half extents."""
+
+    link: str
+    kind: ShapeKind
+    position: Vector
+    quaternion: Quaternion
+    size: tuple[float, ...]
+    collides: bool = True  #: with terrain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sole:
+    """The flat sole, a rectangle in the foot link's frame (the same on both sides but for y)."""
+
+    center: Vector  #: of the right foot; the left one's y is negated
+    length: float
+    width: float
+    patch: tuple[float, float] = (0.225, 0.10)  #: extent of the support patch (x, y), sampled 10 × 5
+
+    def offsets(self, rows: int = 10, columns: int = 5) -> np.ndarray:
+        """(rows, columns, 2) sample offsets from the sole's centre; rows run forward, columns from -y to +y."""
+        x = np.linspace(-0.5, 0.5, rows) * self.patch[0]
+        y = np.linspace(-0.5, 0.5, columns) * self.patch[1]
+        return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraMount:
+    """Where the depth camera sits, in the base link's frame, looking forward and `pitch` degrees down."""
+
+    position: Vector = (0.10, 0.0, 0.05)
+    pitch: float = 50.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotSpec:
+    name: str
+    title: str
+    joints: tuple[Joint, ...]  #: policy order
+    locked_joints: tuple[str, ...]
+    base_link: str
+    torso_link: str
+    foot_links: tuple[str, str]  #: right, left
+    hand_links: tuple[str, str]
+    shank_links: tuple[str, str]
+    hand_offset: Vector  #: hand point in the right hand link's frame; the left one's y is negated
+    shapes: tuple[Shape, ...]
+    sole: Sole
+    camera: CameraMount
+    standing_height: float  #: base origin above the soles in the default pose
+    base_height_target: float  #: the paper's value, in the paper's base frame
+    base_height_offset: float  #: our base height + this = the paper's base height
+    min_foot_distance: float  #: d_y^min of Table 7
+    build: Callable[[], mujoco.MjSpec]
+    """The robot alone: a free-floating base body named `base_link`, hinges named as `joints` (locked ones
+    welded), position actuators named and ordered as `joints` with their gains and torque limits, and sites
+    right_sole, left_sole, right_hand, left_hand, imu, camera. Collision geoms carry contype 0, conaffinity 1
+    (terrain has contype 1); foot geoms are named right_foot, left_foot."""
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(j.name for j in self.joints)
+
+    def joint_index(self, name: str) -> int:
+        if name not in self.joint_names:
+            raise unknown(f"joint of {self.name}", name, self.joint_names)
+        return self.joint_names.index(name)
+
+    def values(self, field: str) -> np.ndarray:
+        """One number per policy joint, e.g. `values("kp")`."""
+        return np.array([getattr(j, field) for j in self.joints], dtype=np.float64)
+
+    @cached_property
+    def joint_mirror(self) -> Mirror:
+        """F: the joint-block reflection of Appendix B.1."""
+        return Mirror(
+            tuple(self.joint_index(j.mirror_name) for j in self.joints),
+            tuple(j.mirror_sign for j in self.joints),
+        )
