@@ -1,0 +1,125 @@
+"""The project's vectors, declared once per robot: each entry, its scale and its mirror rule (Table 12).
+
+Frames: base frame unless a name says otherwise. Where two sides stand together the order is right, left.
+A segment's `scale` is what the raw SI quantity is multiplied by before it enters the vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssr.errors import UserError
+from ssr.symmetry.layout import AXIAL, COMMAND, POLAR, Layout, Mirror, Segment, channel_swap, concatenate
+
+if TYPE_CHECKING:
+    from ssr.robots.spec import RobotSpec
+
+BASE_MAP = (18, 10)  #: rows forward (x from -0.5 to 1.2 m), columns leftward (y from -0.45 to 0.45 m)
+FOOT_MAP = (10, 5)  #: rows forward, columns leftward, per foot
+LATENT_HEADS = ("latent_foot", "latent_base", "latent_proprioception")  #: z^f, z^b, z^p
+
+ONE = Mirror.signs(1)
+PAIR = Mirror.swap(ONE)  #: one number per side
+POLAR_PAIR = Mirror.swap(POLAR)  #: one vector per side
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layouts:
+    """Every vector of one robot."""
+
+    proprioception: Layout  #: o^p, what the robot measures
+    action: Layout  #: a, one number per policy joint
+    privileged: Layout  #: s, what the critics see
+    actor: Layout  #: o^a, what the actor sees
+    amp: Layout  #: one frame of the motion prior
+
+
+def layouts(robot: RobotSpec, latent: int = 16) -> Layouts:
+    """The vectors of `robot`; `latent` is the size of each of the encoder's three heads."""
+    _require_mirror_symmetry(robot)
+    proprioception = _proprioception(robot)
+    return Layouts(
+        proprioception=proprioception,
+        action=Layout.of("action", _joints("action", robot)),
+        privileged=concatenate("privileged", (proprioception, _privileged_only())),
+        actor=concatenate("actor", (proprioception, _estimates(latent))),
+        amp=_amp(robot),
+    )
+
+
+def _joints(name: str, robot: RobotSpec, scale: float | tuple[float, ...] = 1.0) -> Segment:
+    return Segment(name, len(robot.joints), robot.joint_mirror, scale)
+
+
+def _proprioception(robot: RobotSpec) -> Layout:
+    """Joint positions are (q - q_0) / action_scale, so that an action equals the position it asks for."""
+    return Layout.of(
+        "proprioception",
+        Segment("angular_velocity", 3, AXIAL, 0.2),
+        Segment("gravity", 3, POLAR),
+        Segment("command", 3, COMMAND, (2.0, 2.0, 0.2)),
+        _joints("joint_position", robot, tuple(float(1.0 / s) for s in robot.values("action_scale"))),
+        _joints("joint_velocity", robot, 0.1),
+        _joints("previous_action", robot),
+    )
+
+
+def _privileged_only() -> Layout:
+    """What the critics see beyond proprioception. Heights are clip(z_ref - h, -1, 1) m, times 5."""
+    return Layout.of(
+        "privileged_only",
+        Segment("base_velocity", 3, POLAR, 2.0),
+        Segment("foot_velocity", 6, POLAR_PAIR, 0.5),
+        Segment("foot_contact", 2, PAIR),
+        Segment("hand_position", 6, POLAR_PAIR),
+        Segment("foot_position", 6, POLAR_PAIR),
+        Segment("base_height_map", BASE_MAP[0] * BASE_MAP[1], Mirror.grid(*BASE_MAP), 5.0),
+        Segment("foot_height_maps", 2 * FOOT_MAP[0] * FOOT_MAP[1], Mirror.swap(Mirror.grid(*FOOT_MAP)), 5.0),
+    )
+
+
+def _estimates(latent: int) -> Layout:
+    """What the estimator and the encoder add: M_c swaps inside each head, never across heads."""
+    return Layout.of(
+        "estimates",
+        Segment("velocity", 3, POLAR, 2.0),
+        *(Segment(head, latent, channel_swap(latent)) for head in LATENT_HEADS),
+    )
+
+
+def _amp(robot: RobotSpec) -> Layout:
+    """Raw SI values, joint positions absolute: the discriminators' running normaliser does the scaling."""
+    return Layout.of(
+        "amp",
+        Segment("gravity", 3, POLAR),
+        Segment("base_velocity", 3, POLAR),
+        Segment("angular_velocity", 3, AXIAL),
+        _joints("joint_position", robot),
+        _joints("joint_velocity", robot),
+        Segment("hand_position", 6, POLAR_PAIR),
+        Segment("foot_position", 6, POLAR_PAIR),
+    )
+
+
+def _require_mirror_symmetry(robot: RobotSpec) -> None:
+    """Mirroring twice must give the robot back, and its default pose must be its own mirror image."""
+    for joint in robot.joints:
+        partner = robot.joints[robot.joint_index(joint.mirror_name)]
+        if partner.mirror_name != joint.name or joint.mirror_sign * partner.mirror_sign != 1.0:
+            raise UserError(
+                f"Robot {robot.name!r}: {joint.name} and {partner.name} do not mirror each other. "
+                "Both need each other's name and the same sign, +1 or -1."
+            )
+        if not np.isclose(partner.default * joint.mirror_sign, joint.default, atol=1e-6):
+            raise UserError(
+                f"Robot {robot.name!r}: the default of {joint.name} ({joint.default}) does not mirror "
+                f"that of {partner.name} ({partner.default}). Give the robot a left-right symmetric default pose."
+            )
+        if not np.isclose(partner.action_scale, joint.action_scale):
+            raise UserError(
+                f"Robot {robot.name!r}: {joint.name} and {partner.name} need the same action scale, "
+                f"got {joint.action_scale} and {partner.action_scale}."
+            )
