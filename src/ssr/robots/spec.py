@@ -20,6 +20,7 @@ from ssr.symmetry.layout import Mirror
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]  # w, x, y, z
 ShapeKind = Literal["sphere", "capsule", "cylinder", "box"]
+Part = Literal["shell", "joint", "foot"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class Joint:
     """One policy-controlled hinge."""
 
     name: str
+    role: str = ""  #: side-less place in the body such as `hip_pitch`, the same word on every robot
     mirror_name: str  #: the joint that takes its place in the mirror (itself on the midline)
     mirror_sign: float
     lower: float
@@ -41,14 +43,19 @@ class Joint:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A primitive in its link's frame. Sizes as MuJoCo: (radius,), (radius, half length along z), half extents."""
+    """A primitive in its link's frame.
 
-    link: str
+    Sizes as MuJoCo: (radius,), (radius, half length along z), half extents.
+    """
+
+    link: str  #: a body of the built model: links welded to it are part of it
     kind: ShapeKind
     position: Vector
     quaternion: Quaternion
     size: tuple[float, ...]
     collides: bool = True  #: with terrain
+    name: str = ""  #: of the geom; feet are right_foot and left_foot
+    part: Part = "shell"  #: how it is coloured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +68,10 @@ class Sole:
     patch: tuple[float, float] = (0.225, 0.10)  #: extent of the support patch (x, y), sampled 10 × 5
 
     def offsets(self, rows: int = 10, columns: int = 5) -> np.ndarray:
-        """(rows, columns, 2) sample offsets from the sole's centre; rows run forward, columns from -y to +y."""
+        """(rows, columns, 2) sample offsets (x, y) from the sole's centre.
+
+        Rows run forward, columns from -y to +y.
+        """
         x = np.linspace(-0.5, 0.5, rows) * self.patch[0]
         y = np.linspace(-0.5, 0.5, columns) * self.patch[1]
         return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
@@ -73,6 +83,15 @@ class CameraMount:
 
     position: Vector = (0.10, 0.0, 0.05)
     pitch: float = 50.0
+
+    @property
+    def quaternion(self) -> Quaternion:
+        """Camera frame in the base frame, as MuJoCo has cameras: it looks along -z, x right, y up."""
+        lift = (
+            np.pi / 2 - np.deg2rad(self.pitch)
+        ) / 2  # from straight down, where the image's top is forward
+        c, s, h = float(np.cos(lift)), float(np.sin(lift)), float(np.sqrt(0.5))
+        return (h * c, h * s, -h * s, -h * c)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +117,9 @@ class RobotSpec:
     """The robot alone: a free-floating base body named `base_link`, hinges named as `joints` (locked ones
     welded), position actuators named and ordered as `joints` with their gains and torque limits, and sites
     right_sole, left_sole, right_hand, left_hand, imu, camera. Collision geoms carry contype 0, conaffinity 1
-    (terrain has contype 1); foot geoms are named right_foot, left_foot."""
+    (terrain has contype 1); foot geoms are named right_foot, left_foot. Four capsules (right_foot_guard,
+    right_shank_guard and their left partners) keep the legs apart and touch nothing else. The camera
+    `depth` sits at the site `camera`."""
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
