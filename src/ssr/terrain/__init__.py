@@ -1,0 +1,1 @@
+"""Terrain: training tiles, evaluation strips, heights under the feet and the level curriculum."""

@@ -1,0 +1,84 @@
+"""`TerrainField`: the tiles of all worlds side by side, and exact ground heights under many points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.terrain.heights import Heights
+from ssr.terrain.settings import TERRAIN_TYPES, type_of
+from ssr.terrain.tile import BOX_FIELDS, FACET_FIELDS, KINDS, Tile
+
+NO_LEVEL = -1  #: level of a tile that was made from a setting
+
+
+class TerrainField:
+    """One tile per world. Every tensor's first dimension is the world.
+
+    boxes (n, pool, 7): rows as `Tile.rows`, for whoever casts rays or collides.
+    kind, type (n,) int64: index into `KINDS` and `TERRAIN_TYPES`; level (n,) int64, -1 without one.
+    length, half_width, start, first_edge, last_edge, end_height (n,) float32: as in `Tile`.
+    """
+
+    def __init__(self, num_envs: int, pool: int, device: torch.device | str = "cpu") -> None:
+        self.num_envs = num_envs
+        self.pool = pool
+        self.device = torch.device(device)
+        self.boxes = self._zeros(num_envs, pool, BOX_FIELDS)
+        self.count = self._zeros(num_envs, dtype=torch.int32)
+        self.kind = self._zeros(num_envs, dtype=torch.int64)
+        self.type = self._zeros(num_envs, dtype=torch.int64)
+        self.level = torch.full_like(self.kind, NO_LEVEL)
+        self.length = self._zeros(num_envs)
+        self.half_width = self._zeros(num_envs)
+        self.start = self._zeros(num_envs)
+        self.first_edge = self._zeros(num_envs)
+        self.last_edge = self._zeros(num_envs)
+        self.end_height = self._zeros(num_envs)
+        # A pitched box shows two facets to the sky; no tile or strip has more than one such box.
+        self._facets = self._zeros(num_envs, pool + 1, FACET_FIELDS)
+        self._facet_count = self._zeros(num_envs, dtype=torch.int32)
+        self._heights = Heights(self._facets, self._facet_count)
+
+    def _zeros(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.zeros(*shape, dtype=dtype, device=self.device)
+
+    def place(self, env_ids: Tensor | Sequence[int], tiles: Sequence[Tile]) -> None:
+        """Give world `env_ids[i]` the tile `tiles[i]`; nothing of its former tile remains."""
+        ids = torch.as_tensor(env_ids, dtype=torch.int64, device=self.device)
+        if len(ids) != len(tiles):
+            raise ValueError(f"{len(ids)} worlds, but {len(tiles)} tiles")
+        if not tiles:
+            return
+        facets = np.zeros((len(tiles), self.pool + 1, FACET_FIELDS), dtype=np.float32)
+        for row, tile in zip(facets, tiles, strict=True):
+            row[: len(tile.facets)] = tile.facets
+        self._write(self._facets, ids, facets)
+        self._write(self._facet_count, ids, [len(t.facets) for t in tiles])
+        self._write(self.boxes, ids, np.stack([t.rows(self.pool) for t in tiles]))
+        self._write(self.count, ids, [len(t.boxes) for t in tiles])
+        self._write(self.kind, ids, [KINDS.index(t.kind) for t in tiles])
+        self._write(self.type, ids, [TERRAIN_TYPES.index(type_of(t.kind)) for t in tiles])
+        self._write(self.level, ids, [NO_LEVEL if t.level is None else t.level for t in tiles])
+        for name in ("length", "half_width", "start", "first_edge", "last_edge", "end_height"):
+            self._write(getattr(self, name), ids, [getattr(t, name) for t in tiles])
+
+    def _write(self, target: Tensor, ids: Tensor, values: np.ndarray | list) -> None:
+        """In place: kernels and callers keep views of the field's tensors."""
+        target[ids] = torch.as_tensor(np.asarray(values)).to(target)
+
+    def heights(self, points: Tensor, out: Tensor | None = None) -> Tensor:
+        """Ground heights (n, ...) in m under points (n, ..., 2) of each world's tile frame, in float32.
+
+        Exact: on an edge the higher side counts, never a blend of both. Where there is no ground, and for a
+        point that is not a number, the height is `ABYSS`.
+        """
+        shape = points.shape[:-1]
+        flat = points.reshape(self.num_envs, -1, 2)
+        if out is None:
+            return self._heights(flat).reshape(shape)
+        self._heights(flat, out.view(self.num_envs, -1))
+        return out

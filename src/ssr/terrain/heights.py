@@ -1,0 +1,134 @@
+"""The height query: the highest facet over each point, worlds in parallel.
+
+Two kernels with the same arithmetic: Warp for CUDA tensors, one thread a point; Numba for CPU tensors, which
+takes neighbouring points in chunks, keeps the few facets near a chunk and compares eight points at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from ssr.terrain.tile import ABYSS
+
+CHUNK = 32  #: points handled together on the CPU; a sole patch or a height map's row is close together
+
+
+class Heights:
+    """Heights over facets (n, m, 6) float32, of which the first `count` (n,) int32 of each world are in use.
+
+    Both tensors are read at call time: writing into them in place is all a new tile takes.
+    """
+
+    def __init__(self, facets: Tensor, count: Tensor) -> None:
+        self.device = facets.device
+        launch = warp_heights if self.device.type == "cuda" else numba_heights
+        self._launch = launch(facets, count)
+
+    def __call__(self, points: Tensor, out: Tensor | None = None) -> Tensor:
+        """Heights (n, p) under points (n, p, 2)."""
+        points = points.to(self.device, torch.float32).contiguous()
+        if out is None:
+            out = torch.empty(points.shape[:-1], dtype=torch.float32, device=self.device)
+        self._launch(points.detach(), out)
+        return out
+
+
+Launch = Callable[[Tensor, Tensor], None]
+
+
+def numba_heights(facets: Tensor, count: Tensor) -> Launch:
+    facet_view, count_view = facets.numpy(), count.numpy()
+
+    def launch(points: Tensor, out: Tensor) -> None:
+        _heights_numba(facet_view, count_view, points.numpy(), out.numpy())
+
+    return launch
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _heights_numba(facets: np.ndarray, count: np.ndarray, points: np.ndarray, out: np.ndarray) -> None:
+    worlds, total = out.shape
+    xs = np.empty(CHUNK, dtype=np.float32)
+    ys = np.empty(CHUNK, dtype=np.float32)
+    best = np.empty(CHUNK, dtype=np.float32)
+    abyss = np.float32(ABYSS)
+    for w in range(worlds):
+        for begin in range(0, total, CHUNK):
+            size = min(CHUNK, total - begin)
+            for i in range(CHUNK):
+                xs[i] = points[w, begin + min(i, size - 1), 0]
+                ys[i] = points[w, begin + min(i, size - 1), 1]
+                best[i] = abyss
+            x_low, x_high, y_low, y_high = xs[0], xs[0], ys[0], ys[0]
+            for i in range(1, CHUNK):  # a NaN never enters the bounds or, being first, never leaves them
+                x_low = xs[i] if xs[i] < x_low else x_low
+                x_high = xs[i] if xs[i] > x_high else x_high
+                y_low = ys[i] if ys[i] < y_low else y_low
+                y_high = ys[i] if ys[i] > y_high else y_high
+            for f in range(count[w]):
+                x0, x1, y0, y1 = facets[w, f, 0], facets[w, f, 1], facets[w, f, 2], facets[w, f, 3]
+                # Facets that are surely apart; NaN bounds rule out none, so points are compared singly.
+                if x_high < x0 or x_low > x1 or y_high < y0 or y_low > y1:
+                    continue
+                z0, slope = facets[w, f, 4], facets[w, f, 5]
+                for i in range(CHUNK):
+                    inside = (xs[i] >= x0) & (xs[i] <= x1) & (ys[i] >= y0) & (ys[i] <= y1)
+                    z = z0 + slope * (xs[i] - x0)
+                    best[i] = z if inside & (z > best[i]) else best[i]
+            for i in range(size):
+                out[w, begin + i] = best[i]
+
+
+def warp_heights(facets: Tensor, count: Tensor) -> Launch:
+    wp, kernel = _warp_kernel()
+    facet_view, count_view = wp.from_torch(facets), wp.from_torch(count)
+    on_gpu = facets.device.type == "cuda"
+
+    def launch(points: Tensor, out: Tensor) -> None:
+        stream = wp.stream_from_torch(torch.cuda.current_stream(facets.device)) if on_gpu else None
+        wp.launch(
+            kernel,
+            dim=tuple(out.shape),
+            inputs=[facet_view, count_view, wp.from_torch(points, return_ctype=True)],
+            outputs=[wp.from_torch(out, return_ctype=True)],
+            device=facet_view.device,
+            stream=stream,
+            record_tape=False,
+        )
+
+    return launch
+
+
+@cache
+def _warp_kernel() -> tuple[Any, Any]:
+    """Warp and the kernel, built when first needed: importing it takes longer than all the rest."""
+    import warp as wp
+
+    wp.config.log_level = wp.LOG_ERROR
+    wp.init()
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def heights(
+        facets: wp.array3d(dtype=wp.float32),  # type: ignore[valid-type]
+        count: wp.array1d(dtype=wp.int32),  # type: ignore[valid-type]
+        points: wp.array3d(dtype=wp.float32),  # type: ignore[valid-type]
+        out: wp.array2d(dtype=wp.float32),  # type: ignore[valid-type]
+    ):
+        w, p = wp.tid()  # type: ignore[misc]
+        x = points[w, p, 0]
+        y = points[w, p, 1]
+        best = wp.float32(ABYSS)
+        for f in range(count[w]):
+            x0 = facets[w, f, 0]
+            if x >= x0 and x <= facets[w, f, 1] and y >= facets[w, f, 2] and y <= facets[w, f, 3]:
+                best = wp.max(best, facets[w, f, 4] + facets[w, f, 5] * (x - x0))
+        out[w, p] = best
+
+    return wp, heights
