@@ -139,7 +139,7 @@ def _add_guard(body: mujoco.MjsBody, name: str, start: np.ndarray, end: np.ndarr
 
 def _add_foot_guard(body: mujoco.MjsBody, side: str, sole_center: np.ndarray, sole: Sole) -> None:
     radius = sole.width / 2
-    middle = sole_center + (0.0, 0.0, radius)
+    middle = sole_center + np.array([0.0, 0.0, radius])
     reach = np.array([max(sole.length / 2 - radius, 1e-3), 0.0, 0.0])
     _add_guard(body, f"{side}_foot_guard", middle - reach, middle + reach, radius)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ssr.robots import rotations
 from ssr.robots.rotations import MIRROR, MIRROR_QUATERNION
-from ssr.robots.spec import Shape
+from ssr.robots.spec import Quaternion, Shape, Vector
 
 Array = np.ndarray
 
@@ -110,9 +110,19 @@ def _moved(shape: Shape, at: Placement) -> Shape:
     return replace(
         shape,
         link=at.link,
-        position=tuple(at.point(shape.position)),
-        quaternion=tuple(rotations.compose(at.quaternion, np.array(shape.quaternion))),
+        position=as_vector(at.point(shape.position)),
+        quaternion=as_quaternion(rotations.compose(at.quaternion, np.array(shape.quaternion))),
     )
+
+
+def as_vector(values: Sequence[float] | Array) -> Vector:
+    x, y, z = (float(v) for v in values)
+    return x, y, z
+
+
+def as_quaternion(values: Sequence[float] | Array) -> Quaternion:
+    w, x, y, z = (float(v) for v in values)
+    return w, x, y, z
 
 
 def other_side(name: str) -> str:
@@ -162,6 +172,6 @@ def _mirrored_shape(shape: Shape) -> Shape:
         shape,
         link=other_side(shape.link),
         name=other_side(shape.name),
-        position=tuple(np.array(shape.position) * MIRROR),
-        quaternion=tuple(np.array(shape.quaternion) * MIRROR_QUATERNION),
+        position=as_vector(np.array(shape.position) * MIRROR),
+        quaternion=as_quaternion(np.array(shape.quaternion) * MIRROR_QUATERNION),
     )

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from ssr.robots import rotations
-from ssr.robots.assembly import assemble
-from ssr.robots.links import Hinge, Link, merge_welded, mirror_sign, mirrored, other_side
-from ssr.robots.posture import sole_drop
+from ssr.robots.anatomy import Anatomy, robot_spec
+from ssr.robots.links import (
+    Hinge,
+    Link,
+    as_quaternion,
+    as_vector,
+    merge_welded,
+    mirror_sign,
+    mirrored,
+    other_side,
+)
 from ssr.robots.spec import CameraMount, Joint, RobotSpec, Shape, Sole
 
 AXES = {"x": np.array([1.0, 0.0, 0.0]), "y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def names() -> tuple[str, ...]:
@@ -41,33 +49,23 @@ def robot(name: str) -> RobotSpec:
     foot = placed[data["foot"]].link
     shank = placed[data["shank"]].link
     hand = placed[data["hand"]["link"]]
-    parts = dict(
-        links=links,
-        joints=joints,
-        foot_links=(foot, other_side(foot)),
-        shank_links=(shank, other_side(shank)),
-        hand_links=(hand.link, other_side(hand.link)),
-        hand_offset=tuple(float(x) for x in hand.point(data["hand"]["position"])),
-        sole=_sole(data["sole"]),
-        camera=CameraMount(position=tuple(data["camera"]["position"]), pitch=data["camera"]["pitch"]),
-    )
-    build = partial(assemble, name=name, **parts)
-    standing_height = sole_drop(build(), joints)
-    target = data["base_height_target"] or standing_height
-    parts.pop("links")
-    return RobotSpec(
-        name=name,
-        title=data["title"],
-        locked_joints=_locked(data),
-        base_link=data["base"],
-        torso_link=placed[data["torso"]].link,
-        shapes=tuple(shape for link in links for shape in link.shapes),
-        standing_height=standing_height,
-        base_height_target=target,
-        base_height_offset=target - standing_height,
-        min_foot_distance=data["min_foot_distance"],
-        build=build,
-        **parts,
+    return robot_spec(
+        Anatomy(
+            name=name,
+            title=data["title"],
+            links=tuple(links),
+            joints=joints,
+            locked_joints=_locked(data),
+            torso_link=placed[data["torso"]].link,
+            foot_links=(foot, other_side(foot)),
+            shank_links=(shank, other_side(shank)),
+            hand_links=(hand.link, other_side(hand.link)),
+            hand_offset=as_vector(hand.point(data["hand"]["position"])),
+            sole=_sole(data["sole"]),
+            camera=CameraMount(position=as_vector(data["camera"]["position"]), pitch=data["camera"]["pitch"]),
+            base_height_target=data["base_height_target"],
+            min_foot_distance=data["min_foot_distance"],
+        )
     )
 
 
@@ -118,24 +116,25 @@ def _hinge(entry: dict[str, Any], data: dict[str, Any]) -> Hinge:
 
 def _shape(entry: dict[str, Any], link: str) -> Shape:
     kind = entry["kind"]
-    upright = (1.0, 0.0, 0.0, 0.0)
+    position = entry.get("pos", (0.0, 0.0, 0.0))
+    quaternion = UPRIGHT
+    size: tuple[float, ...]
     if kind == "capsule":
         start, end = np.array(entry["from"], dtype=float), np.array(entry["to"], dtype=float)
-        position = tuple((start + end) / 2)
-        quaternion = tuple(rotations.z_towards(end - start))
-        size: tuple[float, ...] = (entry["radius"], float(np.linalg.norm(end - start)) / 2)
+        position, quaternion = (start + end) / 2, rotations.z_towards(end - start)
+        size = (entry["radius"], float(np.linalg.norm(end - start)) / 2)
     elif kind == "cylinder":
-        position, size = tuple(entry["pos"]), (entry["radius"], entry["half_length"])
-        quaternion = tuple(rotations.z_towards(AXES[entry["axis"]]))
+        quaternion = rotations.z_towards(AXES[entry["axis"]])
+        size = (entry["radius"], entry["half_length"])
     elif kind == "box":
-        position, quaternion, size = tuple(entry["pos"]), upright, tuple(entry["half"])
+        size = tuple(entry["half"])
     else:
-        position, quaternion, size = tuple(entry["pos"]), upright, (entry["radius"],)
+        size = (entry["radius"],)
     return Shape(
         link=link,
         kind=kind,
-        position=tuple(float(x) for x in position),
-        quaternion=quaternion,
+        position=as_vector(position),
+        quaternion=as_quaternion(quaternion),
         size=size,
         collides=entry.get("collides", False),
         part=entry["part"],
@@ -183,7 +182,7 @@ def _locked(data: dict[str, Any]) -> tuple[str, ...]:
 
 def _sole(entry: dict[str, Any]) -> Sole:
     return Sole(
-        center=tuple(entry["center"]),
+        center=as_vector(entry["center"]),
         length=entry["length"],
         width=entry["width"],
         patch=tuple(entry["patch"]),

@@ -87,9 +87,7 @@ class CameraMount:
     @property
     def quaternion(self) -> Quaternion:
         """Camera frame in the base frame, as MuJoCo has cameras: it looks along -z, x right, y up."""
-        lift = (
-            np.pi / 2 - np.deg2rad(self.pitch)
-        ) / 2  # from straight down, where the image's top is forward
+        lift = (np.pi / 2 - np.deg2rad(self.pitch)) / 2  # from straight down, image top forward
         c, s, h = float(np.cos(lift)), float(np.sin(lift)), float(np.sqrt(0.5))
         return (h * c, h * s, -h * s, -h * c)
 
