@@ -116,7 +116,7 @@ def _require_mirror_symmetry(robot: RobotSpec) -> None:
         if not np.isclose(partner.default * joint.mirror_sign, joint.default, atol=1e-6):
             raise UserError(
                 f"Robot {robot.name!r}: the default of {joint.name} ({joint.default}) does not mirror "
-                f"that of {partner.name} ({partner.default}). Give the robot a left-right symmetric default pose."
+                f"that of {partner.name} ({partner.default}). Give the robot a symmetric default pose."
             )
         if not np.isclose(partner.action_scale, joint.action_scale):
             raise UserError(
