@@ -1,0 +1,202 @@
+"""The CPU engine: `mujoco.batch.Batch`, per-world terrain boxes and per-world dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import torch
+from mujoco.batch import Batch, SimulationError
+from torch import Tensor
+
+from ssr.physics.simulator import Dynamics, PhysicsState, ResetPose
+from ssr.physics.world import PARKED, PhysicsConfig, build_world, terrain_name
+from ssr.robots.spec import RobotSpec
+from ssr.terrain.tile import Tile
+
+STAGE = mujoco.mjtStage.mjSTAGE_VEL.value  #: makes positions, velocities and their sensors current
+DYNAMICS_FIELDS = ("body_mass", "body_inertia", "body_ipos", "actuator_gainprm", "actuator_biasprm")
+TERRAIN_FIELDS = ("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb", "geom_friction")
+SANE = 1e3  #: a position or velocity beyond this (m, rad, m/s, rad/s) means the world has blown up
+
+# A world that goes bad is reported through `PhysicsState.finite`, not through a log file in the working folder.
+mujoco.set_mju_user_warning(lambda message: None)
+
+
+class MujocoSimulator:
+    """n worlds of one robot on CPU threads; bit-identical at any thread count."""
+
+    def __init__(
+        self,
+        robot: RobotSpec,
+        num_envs: int,
+        *,
+        pool: int,
+        config: PhysicsConfig | None = None,
+        threads: int = 0,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.robot, self.num_envs, self.pool, self.dtype = robot, num_envs, pool, dtype
+        self.model = build_world(robot, pool, config).compile()
+        self.batch = Batch(self.model, num_envs, nthread=threads, persistent=True)
+        self._name_everything()
+        for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
+            self.batch.expand(field)
+        bind = self.batch.bind
+        self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
+        self._outputs = {
+            name: _alias(bind(name))
+            for name in ("sensordata", "site_xpos", "site_xmat", "xpos", "xquat", "actuator_force")
+        }
+        self._qpos, self._qvel = torch.from_numpy(self.qpos), torch.from_numpy(self.qvel)
+        self._ctrl = torch.from_numpy(self.ctrl)
+
+    def _name_everything(self) -> None:
+        """Resolve names to indices once; nothing later relies on an order in the model."""
+        model, robot = self.model, self.robot
+        joints = [model.joint(name) for name in robot.joint_names]
+        self._joint_qpos = torch.tensor([int(j.qposadr[0]) for j in joints])
+        self._joint_qvel = torch.tensor([int(j.dofadr[0]) for j in joints])
+        self._actuator = torch.tensor([model.actuator(name).id for name in robot.joint_names])
+        bodies = [model.body(i) for i in range(1, model.nbody)]
+        self.body_names = tuple(b.name for b in bodies)
+        if self.body_names[0] != robot.base_link:
+            raise ValueError(
+                f"{robot.name}: the base link must be the first body, got {self.body_names[0]!r}"
+            )
+        self.body_mirror = _body_mirror(model, robot)
+        self.link_names = tuple(dict.fromkeys(s.link for s in robot.shapes))
+        self._links = torch.tensor([model.body(name).id for name in self.link_names])
+        self._soles = [model.site(f"{side}_sole").id for side in ("right", "left")]
+        self._hands = [model.site(f"{side}_hand").id for side in ("right", "left")]
+        self._sensor = {
+            model.sensor(i).name: slice(
+                int(model.sensor_adr[i]), int(model.sensor_adr[i] + model.sensor_dim[i])
+            )
+            for i in range(model.nsensor)
+        }
+        self._terrain = np.array([model.geom(terrain_name(i)).id for i in range(self.pool)], dtype=np.intp)
+
+    def step(self, targets: Tensor, substeps: int) -> None:
+        self._ctrl[:, self._actuator] = targets.to(torch.float64)
+        try:
+            self.batch.step(nstep=substeps, stage=STAGE)
+        except SimulationError as error:
+            # MuJoCo kept these worlds' states; mark them so that `finite` reports them.
+            self.qpos[error.ids] = np.nan
+
+    def state(self) -> PhysicsState:
+        out, sensor = self._outputs, self._outputs["sensordata"]
+        cast = lambda x: x.to(self.dtype)
+        # A NaN fails the comparison too.
+        finite = (self._qpos.abs() < SANE).all(1) & (self._qvel.abs() < SANE).all(1)
+        force = torch.stack([sensor[:, self._sensor[f"{s}_foot_force"]] for s in ("right", "left")], dim=1)
+        velocity = torch.stack(
+            [sensor[:, self._sensor[f"{s}_foot_velocity"]] for s in ("right", "left")], dim=1
+        )
+        body = torch.stack([sensor[:, self._sensor[f"{b}_force"]] for b in ("base", "torso")], dim=1)
+        return PhysicsState(
+            base_position=cast(self._qpos[:, :3]),
+            base_quaternion=cast(self._qpos[:, 3:7]),
+            base_velocity=cast(self._qvel[:, :3]),
+            base_angular_velocity=cast(self._qvel[:, 3:6]),
+            joint_position=cast(self._qpos[:, self._joint_qpos]),
+            joint_velocity=cast(self._qvel[:, self._joint_qvel]),
+            applied_torque=cast(out["actuator_force"][:, self._actuator]),
+            sole_position=cast(out["site_xpos"][:, self._soles]),
+            sole_forward=cast(out["site_xmat"].view(self.num_envs, -1, 3, 3)[:, self._soles, :, 0]),
+            foot_velocity=cast(velocity),
+            foot_force=cast(-force),  # the sensor reports the force of the foot on the ground
+            hand_position=cast(out["site_xpos"][:, self._hands]),
+            body_force=cast(body.norm(dim=-1).amax(-1)),
+            finite=finite,
+        )
+
+    def link_poses(self) -> tuple[Tensor, Tensor]:
+        position = self._outputs["xpos"][:, self._links].to(self.dtype)
+        return position, self._outputs["xquat"][:, self._links].to(self.dtype)
+
+    def reset(self, env_ids: Tensor, pose: ResetPose) -> None:
+        ids = env_ids.numpy()
+        self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        self._qpos[env_ids, :3] = pose.base_position.double()
+        self._qpos[env_ids, 3:7] = pose.base_quaternion.double()
+        self._qvel[env_ids, :3] = pose.base_velocity.double()
+        self._qvel[env_ids, 3:6] = pose.base_angular_velocity.double()
+        self._qpos[env_ids[:, None], self._joint_qpos] = pose.joint_position.double()
+        self._qvel[env_ids[:, None], self._joint_qvel] = pose.joint_velocity.double()
+        self._ctrl[env_ids[:, None], self._actuator] = pose.joint_position.double()
+        self.batch.forward(ids, stage=STAGE)
+
+    def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
+        rows = np.stack([tile.rows(self.pool) for tile in tiles])
+        used = np.arange(self.pool)[None] < np.array([len(tile.boxes) for tile in tiles])[:, None]
+        half = rows[..., 3:6]
+        at = (env_ids.numpy()[:, None], self._terrain[None])
+        expand = self.batch.expand
+        expand("geom_pos")[at] = np.where(used[..., None], rows[..., :3], PARKED)
+        pitch = rows[..., 6] / 2
+        zero = np.zeros_like(pitch)
+        expand("geom_quat")[at] = np.stack([np.cos(pitch), zero, np.sin(pitch), zero], axis=-1)
+        expand("geom_size")[at] = half
+        expand("geom_rbound")[at] = np.linalg.norm(half, axis=-1)
+        expand("geom_aabb")[at] = np.concatenate([np.zeros_like(half), half], axis=-1)
+
+    def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
+        ids = env_ids.numpy()
+        model, expand = self.model, self.batch.expand
+        scale = dynamics.link_mass_scale.double().numpy().copy()
+        mass = model.body_mass[None, 1:] * scale
+        loaded = mass[:, 0] + dynamics.base_added_mass.double().numpy()
+        scale[:, 0] *= loaded / mass[:, 0]
+        mass[:, 0] = loaded
+        expand("body_mass")[ids, 1:] = mass
+        expand("body_inertia")[ids, 1:] = model.body_inertia[None, 1:] * scale[..., None]
+        offset = dynamics.link_com_offset.double().numpy().copy()
+        offset[:, 0] += dynamics.base_com_offset.double().numpy()
+        expand("body_ipos")[ids, 1:] = model.body_ipos[None, 1:] + offset
+        strength = dynamics.motor_strength.double().numpy()
+        actuator = self._actuator.numpy()
+        kp = self.robot.values("kp") * dynamics.kp_scale.double().numpy() * strength
+        kd = self.robot.values("kd") * dynamics.kd_scale.double().numpy() * strength
+        at = (ids[:, None], actuator[None])
+        expand("actuator_gainprm")[(*at, 0)] = kp
+        expand("actuator_biasprm")[(*at, 1)] = -kp
+        expand("actuator_biasprm")[(*at, 2)] = -kd
+        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = dynamics.friction.double().numpy()[
+            :, None
+        ]
+        self.batch.set_const(ids)
+
+    def push(self, env_ids: Tensor, velocity: Tensor) -> None:
+        self._qvel[env_ids, :3] += velocity.double()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that decides the next step: integration states and per-world model fields."""
+        fields = {f"model.{f}": self.batch.expand(f) for f in DYNAMICS_FIELDS + TERRAIN_FIELDS}
+        return {k: torch.from_numpy(np.array(v)) for k, v in {"state": self.batch.state, **fields}.items()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
+            self.batch.expand(field)[:] = state[f"model.{field}"].numpy()
+        self.batch.set_const()
+        self.batch.state[:] = state["state"].numpy()
+        self.batch.forward(stage=STAGE)
+
+
+def _body_mirror(model: mujoco.MjModel, robot: RobotSpec) -> tuple[int, ...]:
+    """Body i's partner in the mirror, counted from the base: the body its joint's partner moves."""
+    partner = list(range(model.nbody - 1))
+    for joint in robot.joints:
+        body = int(model.joint(joint.name).bodyid[0])
+        partner[body - 1] = int(model.joint(joint.mirror_name).bodyid[0]) - 1
+    return tuple(partner)
+
+
+def _alias(array: np.ndarray) -> torch.Tensor:
+    """A tensor over MuJoCo's output memory, which is only ever read: torch warns about read-only arrays."""
+    interface = dict(array.__array_interface__)
+    interface["data"] = (interface["data"][0], False)
+    holder = type("Output", (), {"__array_interface__": interface, "source": array})()
+    return torch.from_numpy(np.asarray(holder))

@@ -1,0 +1,85 @@
+"""The MuJoCo model of one world: a robot, a pool of terrain boxes and the sensors the task reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+
+from ssr.robots.spec import RobotSpec
+from ssr.terrain.tile import Tile
+
+TERRAIN_COLOR = (0.55, 0.58, 0.62, 1.0)
+NET_FORCE = 3  #: the contact sensor's reduction that sums forces in world axes
+PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhysicsConfig:
+    timestep: float = 0.005  #: s, 200 Hz
+    iterations: int = 5
+    line_search_iterations: int = 8
+    arena_megabytes: float = 0.5  #: per world; MuJoCo's default would be 14.7
+
+
+def terrain_name(index: int) -> str:
+    return f"terrain_{index}"
+
+
+def build_world(robot: RobotSpec, pool: int, config: PhysicsConfig | None = None) -> mujoco.MjSpec:
+    """The robot over `pool` boxes, all parked. The boxes' friction wins over the robot's (priority)."""
+    config = config or PhysicsConfig()
+    spec = robot.build()
+    option = spec.option
+    option.timestep = config.timestep
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    option.iterations = config.iterations
+    option.ls_iterations = config.line_search_iterations
+    option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
+    # Boxes move between tiles: mid-phase bounds would go stale. A bad world must stay visibly bad.
+    option.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE | mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    spec.memory = int(config.arena_megabytes * 2**20)
+    for index in range(pool):
+        spec.worldbody.add_geom(
+            name=terrain_name(index),
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=PARKED,
+            size=(0.01, 0.01, 0.01),
+            contype=1,
+            conaffinity=0,
+            condim=3,
+            priority=1,
+            rgba=TERRAIN_COLOR,
+        )
+    for side in ("right", "left"):
+        spec.add_sensor(
+            name=f"{side}_foot_velocity",
+            type=mujoco.mjtSensor.mjSENS_FRAMELINVEL,
+            objtype=mujoco.mjtObj.mjOBJ_SITE,
+            objname=f"{side}_sole",
+        )
+        _add_contact_force(spec, f"{side}_foot_force", mujoco.mjtObj.mjOBJ_GEOM, f"{side}_foot")
+    for name, body in (("base_force", robot.base_link), ("torso_force", robot.torso_link)):
+        _add_contact_force(spec, name, mujoco.mjtObj.mjOBJ_BODY, body)
+    return spec
+
+
+def _add_contact_force(spec: mujoco.MjSpec, name: str, kind: mujoco.mjtObj, target: str) -> None:
+    """A sensor of the net contact force on a geom or body, world axes."""
+    spec.add_sensor(
+        name=name,
+        type=mujoco.mjtSensor.mjSENS_CONTACT,
+        objtype=kind,
+        objname=target,
+        intprm=[1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value, NET_FORCE, 1],
+    )
+
+
+def show_tile(spec: mujoco.MjSpec, tile: Tile) -> None:
+    """Put a tile's boxes straight into a spec, for pictures and single-world simulation."""
+    for index, box in enumerate(tile.boxes):
+        geom = spec.geom(terrain_name(index))
+        geom.pos = box.center
+        geom.size = box.half
+        geom.alt.axisangle = (0.0, 1.0, 0.0, box.pitch)

@@ -1,0 +1,150 @@
+"""Every number of the task. Defaults are the paper's; where the paper is silent, the comment says what is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandConfig:
+    """Tables 4 and 5."""
+
+    slope_speed: Range = (-1.0, 1.0)  #: m/s along the tile
+    slope_heading: Range = (-80.0, 80.0)  #: degrees
+    stairs_speed: Range = (0.0, 1.2)  #: stairs and discrete
+    stairs_heading: Range = (-30.0, 30.0)
+    gap_speed: Range = (0.0, 1.2)  #: gap and platform
+    gap_heading: Range = (-15.0, 15.0)
+    omni_forward: Range = (-1.0, 1.0)  #: m/s, base frame
+    omni_lateral: Range = (-0.4, 0.4)
+    omni_yaw: Range = (-1.2, 1.2)  #: rad/s
+    heading_gain: float = 0.5  #: 1/s
+    max_yaw_rate: float = 1.0  #: rad/s, of the heading controller
+    resample_seconds: Range = (8.0, 10.0)
+    zero_fraction: float = 0.2
+    zero_threshold: float = 0.15  #: ε: a smaller ‖u‖ counts as standing
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardWeights:
+    """Table 6(a), one field per row."""
+
+    linear_velocity_tracking: float = 1.0
+    angular_velocity_tracking: float = 0.8
+    orientation: float = 0.5
+    angular_velocity_xy: float = 0.25
+    base_height: float = 0.4
+    action_rate: float = -0.12
+    smoothness: float = -0.06
+    dof_velocity: float = -0.96
+    dof_torque: float = -0.6
+    dof_deviation: float = -1.8
+    dof_position_limits: float = -1.5
+    dof_velocity_limits: float = -6.0
+    dof_torque_limits: float = -6.0
+    stand_still: float = -0.12
+    single_support: float = 0.2
+    impact_velocity: float = -1.3
+    contact_slippage: float = -0.2
+    feet_air_time: float = -2.0
+    feet_stumble: float = -2.0
+    feet_lateral_distance: float = 0.08
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardConfig:
+    """Table 7 and the switches."""
+
+    weights: RewardWeights = field(default_factory=RewardWeights)
+    sigma_velocity: float = 0.25  #: σ_v
+    sigma_angular: float = 0.25  #: σ_ω
+    sigma_gravity: float = 0.01  #: σ_g
+    sigma_height: float = 0.01  #: σ_h
+    sigma_distance: float = 0.03  #: σ_d
+    air_time_target: float = 0.4  #: s
+    single_support_window: float = 0.2  #: s
+    flip_air_time: bool = False  #: pay for long swings instead of charging for them
+    clip_at_zero: bool = True  #: a step's r^l is never negative
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootstrapConfig:
+    """Terms that open the way to walking and fade out (`TraversalEnv.set_bootstrap`); all zero in the paper."""
+
+    progress: float = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
+    air_time: float = 0.0  #: weight of each touchdown's air time, up to the target
+    posture_relief: float = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseConfig:
+    """Uniform half-widths on the policy's proprioception."""
+
+    angular_velocity: float = 0.35  #: rad/s
+    gravity: float = 0.035
+    joint_position: float = 0.01  #: rad
+    joint_velocity: float = 1.0  #: rad/s
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizationConfig:
+    """Table 10, dynamics."""
+
+    added_mass: Range = (-2.0, 12.5)  #: kg on the base
+    base_com: Range = (-0.1, 0.1)  #: m
+    link_mass: Range = (0.9, 1.1)
+    link_com: Range = (-0.01, 0.01)  #: m
+    motor_strength: Range = (0.8, 1.2)
+    gains: Range = (0.9, 1.1)
+    friction: Range = (0.2, 1.25)
+    friction_rule: str = "average"  #: with the ground's 1.0, as PhysX does; or "direct"
+    action_delay: tuple[int, int] = (0, 2)  #: control steps
+    push_interval: float = 12.0  #: s
+    push_velocity: Range = (-0.4, 0.4)  #: m/s
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminationConfig:
+    """A.7; thresholds are ours."""
+
+    max_roll: float = 1.0  #: rad
+    max_pitch: float = 1.1
+    body_force: float = 50.0  #: N on base or torso
+    gap_depth: float = 0.15  #: m a sole may sink below the ground plane on gap tiles
+    episode_seconds: float = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerrainConfig:
+    kinds: tuple[str, ...] = ("slope", "stairs_up", "discrete", "gap", "platform") + (
+        "slope",
+        "stairs_down",
+        "discrete",
+        "gap",
+        "platform",
+    )  #: worlds take these in turn: five types in equal parts, stairs half up, half down
+    first_level: int = 0
+    variants: int = 8  #: different tiles per kind and level
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskConfig:
+    substeps: int = 4  #: physics steps per control step
+    control_period: float = 0.02  #: s
+    history: int = 10  #: frames of proprioception
+    commands: CommandConfig = field(default_factory=CommandConfig)
+    rewards: RewardConfig = field(default_factory=RewardConfig)
+    bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
+    noise: NoiseConfig = field(default_factory=NoiseConfig)
+    randomization: RandomizationConfig = field(default_factory=RandomizationConfig)
+    termination: TerminationConfig = field(default_factory=TerminationConfig)
+    terrain: TerrainConfig = field(default_factory=TerrainConfig)
+    reference_starts: float = 0.0  #: share of episodes that begin in a pose of the reference motion
+    start_joint_noise: float = 0.05  #: rad
+    start_yaw_noise: float = 0.2  #: rad
+    start_lateral: float = 0.5  #: m either side of the middle
+
+    def control_steps(self, seconds: float) -> int:
+        return max(1, round(seconds / self.control_period))

@@ -1,0 +1,37 @@
+"""Which tile a world stands on: a bank of ready-made tiles per kind and level."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.task.config import TerrainConfig
+from ssr.terrain.kinds import make_tile
+from ssr.terrain.settings import LEVELS
+from ssr.terrain.tile import Tile
+
+
+class TileBank:
+    """`variants` tiles for every kind and level, made once."""
+
+    def __init__(self, config: TerrainConfig, seed: int) -> None:
+        self.config = config
+        rng = np.random.default_rng(seed)
+        self.tiles: dict[tuple[str, int], list[Tile]] = {}
+        for kind in dict.fromkeys(config.kinds):
+            for level in range(LEVELS):
+                # Every other tile is the mirror image of the one before, so that the bank favours no side.
+                made = [make_tile(kind, level=level, rng=rng) for _ in range((config.variants + 1) // 2)]
+                both = [tile for pair in made for tile in (pair, pair.mirrored())]
+                self.tiles[kind, level] = both[: config.variants]
+
+    def kind_of(self, world: int) -> str:
+        return self.config.kinds[world % len(self.config.kinds)]
+
+    def draw(self, worlds: Tensor, levels: Tensor, generator: torch.Generator) -> list[Tile]:
+        pick = torch.randint(self.config.variants, (len(worlds),), generator=generator)
+        return [
+            self.tiles[self.kind_of(world), level][variant]
+            for world, level, variant in zip(worlds.tolist(), levels.tolist(), pick.tolist(), strict=True)
+        ]

@@ -1,0 +1,189 @@
+"""Worlds are independent, repeatable, and hold what was put into them."""
+
+import math
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+import torch
+from mujoco.batch import Batch
+
+from ssr.physics.mujoco_engine import MujocoSimulator
+from ssr.physics.simulator import ResetPose
+from ssr.physics.world import build_world
+from ssr.robots import load
+from ssr.task.config import RandomizationConfig
+from ssr.task.randomization import draw_dynamics, effective_friction
+from ssr.terrain.kinds import TILE_POOL, make_tile
+
+ROBOT = load("x2")
+DEFAULT = torch.tensor(ROBOT.values("default"))
+
+
+def standing(count: int) -> ResetPose:
+    zero = torch.zeros(count, 3)
+    position = torch.tensor([0.75, 0.0, ROBOT.standing_height + 0.05]).repeat(count, 1)
+    return ResetPose(
+        base_position=position,
+        base_quaternion=torch.tensor([1.0, 0.0, 0.0, 0.0]).repeat(count, 1),
+        base_velocity=zero,
+        base_angular_velocity=zero,
+        joint_position=DEFAULT.repeat(count, 1),
+        joint_velocity=torch.zeros(count, len(ROBOT.joints)),
+    )
+
+
+def simulator(count: int, threads: int = 1) -> MujocoSimulator:
+    sim = MujocoSimulator(ROBOT, count, pool=TILE_POOL, threads=threads, dtype=torch.float64)
+    rng = np.random.default_rng(0)
+    kinds = ("stairs_up", "gap", "platform", "slope")
+    sim.place(torch.arange(count), [make_tile(kinds[i % 4], level=i % 20, rng=rng) for i in range(count)])
+    sim.reset(torch.arange(count), standing(count))
+    return sim
+
+
+def roll(sim: MujocoSimulator, steps: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        noise = torch.randn(sim.num_envs, len(DEFAULT), generator=generator, dtype=torch.float64)
+        sim.step(DEFAULT + 0.2 * noise, 4)
+    return torch.from_numpy(sim.qpos.copy())
+
+
+def test_same_trajectory_at_any_thread_count() -> None:
+    assert torch.equal(roll(simulator(12, threads=1), 25), roll(simulator(12, threads=3), 25))
+
+
+def test_saved_worlds_go_on_as_if_nothing_had_happened() -> None:
+    one, other = simulator(6), simulator(6)
+    roll(one, 10)
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(roll(one, 10, seed=1), roll(other, 10, seed=1))
+
+
+def test_a_poisoned_world_is_reported_and_its_neighbours_do_not_notice() -> None:
+    healthy, poisoned = simulator(5), simulator(5)
+    poisoned.qvel[2, 4] = np.nan
+    reference, result = roll(healthy, 5), roll(poisoned, 5)
+    others = [0, 1, 3, 4]
+    assert torch.equal(reference[others], result[others])
+    assert poisoned.state().finite.tolist() == [True, True, False, True, True]
+    ids = torch.tensor([2])
+    poisoned.reset(ids, standing(1))
+    poisoned.step(DEFAULT.repeat(5, 1), 4)
+    assert bool(poisoned.state().finite.all())
+
+
+def test_standing_feet_carry_the_weight() -> None:
+    sim = simulator(1)
+    tile = make_tile("flat")
+    sim.place(torch.tensor([0]), [tile])
+    sim.reset(torch.tensor([0]), standing(1))
+    forces = []
+    for _ in range(40):
+        sim.step(DEFAULT[None], 4)
+        forces.append(sim.state().foot_force[0, :, 2].sum())
+    weight = 9.81 * sum(sim.model.body_mass)
+    assert torch.stack(forces[20:]).mean() == pytest.approx(weight, rel=0.1)
+
+
+def test_each_randomization_reaches_the_model() -> None:
+    sim = simulator(3)
+    generator = torch.Generator().manual_seed(1)
+    bodies = len(sim.body_names)
+    drawn = draw_dynamics(2, bodies, len(DEFAULT), RandomizationConfig(), 1.0, generator)
+    sim.randomize(torch.tensor([0, 2]), drawn)
+    plain, model = sim.batch.get_model(1), sim.batch.get_model(2)
+    base = 1
+    mass = plain.body_mass[base] * drawn.link_mass_scale[1, 0].item() + drawn.base_added_mass[1].item()
+    assert model.body_mass[base] == pytest.approx(mass, rel=1e-6)
+    assert np.allclose(
+        model.body_mass[2:], plain.body_mass[2:] * drawn.link_mass_scale[1, 1:].numpy(), rtol=1e-6
+    )
+    offset = (drawn.base_com_offset[1] + drawn.link_com_offset[1, 0]).numpy()
+    assert np.allclose(model.body_ipos[base], plain.body_ipos[base] + offset, atol=1e-6)
+    assert np.allclose(
+        model.body_ipos[2:], plain.body_ipos[2:] + drawn.link_com_offset[1, 1:].numpy(), atol=1e-6
+    )
+    gain = ROBOT.values("kp") * (drawn.kp_scale[1] * drawn.motor_strength[1]).numpy()
+    assert np.allclose(model.actuator_gainprm[:, 0], gain, rtol=1e-5)
+    damping = ROBOT.values("kd") * (drawn.kd_scale[1] * drawn.motor_strength[1]).numpy()
+    assert np.allclose(model.actuator_biasprm[:, 2], -damping, rtol=1e-5)
+    assert np.allclose(model.geom_friction[sim._terrain, 0], drawn.friction[1].item(), rtol=1e-6)
+    assert np.allclose(model.body_subtreemass[1], model.body_mass[1:].sum()), "derived constants must follow"
+    assert np.allclose(plain.body_mass, sim.model.body_mass), "the world in between was not asked to change"
+
+
+def test_friction_rules() -> None:
+    drawn = torch.tensor([0.2, 1.25])
+    assert torch.allclose(effective_friction(drawn, "average"), torch.tensor([0.6, 1.125]))
+    assert torch.equal(effective_friction(drawn, "direct"), drawn)
+
+
+def test_the_drawn_friction_wins_over_the_robots_own() -> None:
+    sim = simulator(2)
+    soles = [sim.model.geom(f"{side}_foot").id for side in ("right", "left")]
+    assert sim.model.geom_priority[sim._terrain].min() > sim.model.geom_priority[soles].max()
+
+
+def test_a_slippery_slope_lets_the_robot_slide() -> None:
+    sim = MujocoSimulator(ROBOT, 2, pool=TILE_POOL, threads=1)
+    ids = torch.arange(2)
+    sim.place(ids, [make_tile("slope", setting=(20.0,))] * 2)
+    neutral = draw_dynamics(
+        2, len(sim.body_names), len(DEFAULT), RandomizationConfig(), 0.0, torch.Generator()
+    )
+    sim.randomize(ids, replace(neutral, friction=torch.tensor([0.1, 1.0])))
+    pose = standing(2)
+    height = ROBOT.standing_height + 4.0 * math.tan(math.radians(20.0)) + 0.06
+    sim.reset(ids, replace(pose, base_position=torch.tensor([[4.0, 0.0, height]]).repeat(2, 1)))
+    for _ in range(30):
+        sim.step(DEFAULT.repeat(2, 1), 4)
+    slid, held = (4.0382 - sim.state().sole_position[:, :, 0].mean(-1)).tolist()
+    assert slid > held + 0.1
+
+
+@pytest.mark.parametrize("rounds", [2])
+def test_balls_rest_at_the_queried_height_after_tiles_were_replaced(rounds: int) -> None:
+    """Stale collision bounds would let them fall through or hang in the air."""
+    spec = mujoco.MjSpec()
+    for index in range(TILE_POOL):
+        spec.worldbody.add_geom(
+            name=f"terrain_{index}", type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.01, 0.01, 0.01), pos=(0, 0, -100)
+        )
+    ball = spec.worldbody.add_body(name="ball")
+    ball.add_freejoint()
+    ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=(0.02, 0, 0), mass=0.1)
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE
+    count = 60
+    rng = np.random.default_rng(1)
+    sim = MujocoSimulator.__new__(MujocoSimulator)
+    sim.model, sim.pool, sim.num_envs = spec.compile(), TILE_POOL, count
+    sim.batch = Batch(sim.model, count, nthread=1, persistent=True)
+    sim._terrain = np.array([sim.model.geom(f"terrain_{i}").id for i in range(TILE_POOL)])
+    kinds = ("stairs_up", "stairs_down", "discrete", "gap", "platform")
+    qpos, qvel = sim.batch.bind("qpos"), sim.batch.bind("qvel")
+    for _ in range(rounds):
+        tiles = [make_tile(kinds[i % 5], level=int(rng.integers(20)), rng=rng) for i in range(count)]
+        sim.place(torch.arange(count), tiles)
+        points = np.stack([rng.uniform(0.0, 8.0, count), rng.uniform(-1.5, 1.5, count)], axis=-1)
+        ground = np.array([tile.heights(p[None])[0] for tile, p in zip(tiles, points, strict=True)])
+        clear = np.array(
+            [
+                np.ptp(tile.heights(p + 0.03 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]))) < 1e-9
+                for tile, p in zip(tiles, points, strict=True)
+            ]
+        )
+        qpos[:] = 0.0
+        qpos[:, :2], qpos[:, 2], qpos[:, 3] = points, ground + 0.05, 1.0
+        qvel[:] = 0.0
+        sim.batch.step(nstep=400)
+        assert clear.sum() > 40
+        assert np.abs(qpos[clear, 2] - ground[clear] - 0.02).max() < 2e-3
+
+
+def test_the_model_names_what_the_engine_needs() -> None:
+    model = build_world(ROBOT, 3).compile()
+    assert model.opt.timestep == 0.005
+    assert [model.actuator(i).name for i in range(model.nu)] == list(ROBOT.joint_names)
