@@ -19,7 +19,8 @@ GEOM_TYPES = {
 }
 SHELL = (0.84, 0.86, 0.89, 1.0)
 JOINT = (0.27, 0.29, 0.33, 1.0)
-FEET = {"right": (0.93, 0.42, 0.13, 1.0), "left": (0.12, 0.52, 0.78, 1.0)}
+RIGHT_FOOT = (0.93, 0.42, 0.13, 1.0)
+LEFT_FOOT = (0.12, 0.52, 0.78, 1.0)
 
 TERRAIN = 1  #: conaffinity bit of everything that touches terrain
 OTHER_LEG = 2  #: contype bit of the right leg's guards, conaffinity bit of the left leg's
@@ -96,8 +97,8 @@ def _add_hinge(body: mujoco.MjsBody, hinge: Hinge) -> None:
 
 
 def _add_shape(body: mujoco.MjsBody, shape: Shape) -> None:
-    side = "left" if shape.link.startswith("left") else "right"
-    colour = {"shell": SHELL, "joint": JOINT, "foot": FEET[side]}[shape.part]
+    foot = LEFT_FOOT if shape.name.startswith("left") else RIGHT_FOOT
+    colour = {"shell": SHELL, "joint": JOINT, "foot": foot}[shape.part]
     body.add_geom(
         name=shape.name,
         type=GEOM_TYPES[shape.kind],

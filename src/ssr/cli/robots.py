@@ -1,0 +1,102 @@
+"""`ssr robots`: list the robots, or describe one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ssr import robots
+from ssr.robots.posture import measure
+from ssr.robots.spec import RobotSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """List the robots, or describe one: body, joints, sole and camera."""
+
+    robot: Annotated[str | None, tyro.conf.Positional] = None
+    """A robot's name, or the path of a TOML file that describes your own MJCF or URDF."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr robots", args=argv)
+    console = Console()
+    if options.robot is None:
+        console.print(_overview())
+        console.print("`ssr robots NAME` describes one; NAME may be the path of your own robot.toml.")
+        return 0
+    robot = robots.load(options.robot)
+    console.print(_body(robot))
+    console.print(_joints(robot))
+    console.print("pose: default angle · scale: of actions · ±: sign of the angle in the mirror")
+    return 0
+
+
+def _overview() -> Table:
+    table = Table("name", "robot")
+    for column in ("joints", "locked", "mass", "height", "shank"):
+        table.add_column(column, justify="right")
+    for name in robots.names():
+        robot = robots.load(name)
+        size = measure(robot)
+        table.add_row(
+            name,
+            robot.title,
+            str(len(robot.joints)),
+            str(len(robot.locked_joints)),
+            f"{size.mass:.1f} kg",
+            f"{size.height:.2f} m",
+            f"{size.shank:.3f} m",
+        )
+    return table
+
+
+def _body(robot: RobotSpec) -> Table:
+    size = measure(robot)
+    x, y, z = robot.camera.position
+    rows = {
+        "mass": f"{size.mass:.3f} kg",
+        "height, legs straight": f"{size.height:.3f} m",
+        "thigh, shank": f"{size.thigh:.3f} m, {size.shank:.3f} m",
+        "joints": f"{len(robot.joints)} controlled, {len(robot.locked_joints)} locked",
+        "locked": ", ".join(robot.locked_joints) or "none",
+        "base above soles": f"{robot.standing_height:.4f} m in the default pose",
+        "base height target": f"{robot.base_height_target:.4f} m, counted from a point "
+        f"{robot.base_height_offset:.4f} m above our base origin",
+        "sole": f"{robot.sole.length:.3f} m × {robot.sole.width:.3f} m, "
+        f"support patch {robot.sole.patch[0]:g} m × {robot.sole.patch[1]:g} m",
+        "soles apart": f"{size.foot_distance:.3f} m at rest, at least {robot.min_foot_distance:g} m",
+        "balance": f"centre of mass {1000 * abs(size.balance):.0f} mm "
+        f"{'ahead of' if size.balance > 0 else 'behind'} the soles' centres",
+        "camera": f"on {robot.base_link} at ({x:g}, {y:g}, {z:g}) m, {robot.camera.pitch:g}° down",
+        "shapes": f"{len(robot.shapes)}, {sum(s.collides for s in robot.shapes)} of them touch terrain",
+    }
+    table = Table(show_header=False, title=robot.title, title_justify="left")
+    for label, value in rows.items():
+        table.add_row(label, value)
+    return table
+
+
+def _joints(robot: RobotSpec) -> Table:
+    table = Table(title="Joints in policy order (rad, rad/s, N m)", title_justify="left", box=box.SIMPLE)
+    table.add_column("joint", no_wrap=True)
+    for column in ("from", "to", "torque", "speed", "kp/kd", "scale", "pose", "±"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for joint in robot.joints:
+        table.add_row(
+            joint.name,
+            f"{joint.lower:.3f}",
+            f"{joint.upper:.3f}",
+            f"{joint.max_torque:g}",
+            f"{joint.max_velocity:.1f}",
+            f"{joint.kp:g}/{joint.kd:g}",
+            f"{joint.action_scale:g}",
+            f"{joint.default:g}",
+            "+" if joint.mirror_sign > 0 else "−",
+        )
+    return table

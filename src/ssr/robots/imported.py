@@ -1,0 +1,169 @@
+"""A user's MJCF or URDF, read through MuJoCo into links.
+
+Every link's frame is turned parallel to the base's frame at zero joint angles, whatever the file had, so
+that x is forward and z is up everywhere and left and right can be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+
+from ssr.errors import UserError, unknown
+from ssr.robots import rotations
+from ssr.robots.links import Hinge, Link, as_quaternion, as_vector
+from ssr.robots.spec import Shape, ShapeKind
+
+KINDS: dict[int, ShapeKind] = {
+    mujoco.mjtGeom.mjGEOM_SPHERE: "sphere",
+    mujoco.mjtGeom.mjGEOM_CAPSULE: "capsule",
+    mujoco.mjtGeom.mjGEOM_CYLINDER: "cylinder",
+    mujoco.mjtGeom.mjGEOM_BOX: "box",
+}
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
+ENDLESS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """All links below (and with) the base, parents first, each still with all its hinges."""
+
+    links: tuple[Link, ...]
+    other_joints: tuple[str, ...]  #: sliding and ball joints, which can only be locked
+
+
+def read(path: Path, base: str) -> Imported:
+    model = _compiled(path)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    bodies = [model.body(k).name for k in range(model.nbody)]
+    if base not in bodies:
+        raise unknown(f"link of {path.name}", base, bodies[1:])
+    velocities = _urdf_velocities(path)
+    root = bodies.index(base)
+    members = [k for k in range(1, model.nbody) if _is_below(model, k, root)]
+    links = tuple(_link(model, data, k, root, velocities) for k in members)
+    other = tuple(
+        model.joint(j).name
+        for j in range(model.njnt)
+        if model.jnt_bodyid[j] in members
+        and model.jnt_type[j] not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_FREE)
+    )
+    return Imported(links=links, other_joints=other)
+
+
+def _compiled(path: Path) -> mujoco.MjModel:
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+        spec.compiler.fusestatic = False  # keep every link's name; merging comes later
+        return spec.compile()
+    except ValueError as error:
+        raise UserError(f"{path} is not a model MuJoCo can read: {' '.join(str(error).split())}") from None
+
+
+def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
+    while body > root:
+        body = model.body_parentid[body]
+    return body == root
+
+
+def _link(
+    model: mujoco.MjModel, data: mujoco.MjData, body: int, root: int, velocities: dict[str, float]
+) -> Link:
+    to_base = data.xmat[root].reshape(3, 3).T
+    turn = to_base @ data.xmat[body].reshape(3, 3)  # the file's frame -> ours
+    parent = model.body_parentid[body]
+    inward = np.zeros(3) if body == root else to_base @ (data.xpos[body] - data.xpos[parent])
+    principal = turn @ rotations.matrix(model.body_iquat[body])
+    name = model.body(body).name
+    joints = range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body])
+    return Link(
+        name=name,
+        parent="" if body == root else model.body(parent).name,
+        position=inward,
+        quaternion=UPRIGHT,
+        mass=float(model.body_mass[body]),
+        com=turn @ model.body_ipos[body],
+        inertia=principal @ np.diag(model.body_inertia[body]) @ principal.T,
+        hinges=tuple(
+            _hinge(model, j, turn, velocities)
+            for j in joints
+            if body != root and model.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE
+        ),
+        shapes=_shapes(model, body, name, turn),
+    )
+
+
+def _hinge(model: mujoco.MjModel, joint: int, turn: np.ndarray, velocities: dict[str, float]) -> Hinge:
+    name = model.joint(joint).name
+    dof = model.jnt_dofadr[joint]
+    limited = bool(model.jnt_limited[joint])
+    lower, upper = model.jnt_range[joint] if limited else (-np.pi, np.pi)
+    zero = model.qpos0[model.jnt_qposadr[joint]]
+    if zero != 0:
+        raise UserError(f"Joint {name!r} is at {zero:g} rad in the file's own pose; give it ref = 0.")
+    return Hinge(
+        name=name,
+        axis=turn @ model.jnt_axis[joint],
+        lower=float(lower),
+        upper=float(upper),
+        max_torque=_max_torque(model, joint),
+        max_velocity=velocities.get(name, 0.0),
+        anchor=turn @ model.jnt_pos[joint],
+        armature=float(model.dof_armature[dof]),
+        frictionloss=float(model.dof_frictionloss[dof]),
+        damping=float(np.atleast_1d(model.dof_damping[dof])[0]),
+    )
+
+
+def _max_torque(model: mujoco.MjModel, joint: int) -> float:
+    """From the joint's own limit or its actuator's; 0 where the file has none."""
+    if model.jnt_actfrclimited[joint]:
+        return float(model.jnt_actfrcrange[joint, 1])
+    for actuator in range(model.nu):
+        drives = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+        if drives and model.actuator_trnid[actuator, 0] == joint and model.actuator_forcelimited[actuator]:
+            return float(model.actuator_forcerange[actuator, 1])
+    return 0.0
+
+
+def _shapes(model: mujoco.MjModel, body: int, link: str, turn: np.ndarray) -> tuple[Shape, ...]:
+    """The link's collision shapes, or what is seen of it where it has none."""
+    geoms = range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
+    finite = [g for g in geoms if model.geom_type[g] not in ENDLESS]
+    solid = [g for g in finite if model.geom_contype[g] or model.geom_conaffinity[g]]
+    return tuple(_shape(model, g, link, turn, collides=bool(solid)) for g in solid or finite)
+
+
+def _shape(model: mujoco.MjModel, geom: int, link: str, turn: np.ndarray, *, collides: bool) -> Shape:
+    """A primitive as it is; a mesh (or anything else) as its bounding box."""
+    frame = rotations.matrix(model.geom_quat[geom])
+    kind = KINDS.get(int(model.geom_type[geom]), "box")
+    position, size = model.geom_pos[geom], model.geom_size[geom][: SIZES[kind]]
+    if int(model.geom_type[geom]) not in KINDS:
+        center, size = model.geom_aabb[geom][:3], model.geom_aabb[geom][3:]
+        position = position + frame @ center
+    quaternion = np.empty(4)
+    mujoco.mju_mat2Quat(quaternion, (turn @ frame).ravel())
+    return Shape(
+        link=link,
+        kind=kind,
+        position=as_vector(turn @ position),
+        quaternion=as_quaternion(quaternion),
+        size=tuple(float(x) for x in size),
+        collides=collides,
+    )
+
+
+def _urdf_velocities(path: Path) -> dict[str, float]:
+    """Speed limits by joint, which MuJoCo does not take over from a URDF; empty for an MJCF."""
+    root = ElementTree.parse(path).getroot()
+    if root.tag != "robot":
+        return {}
+    limits = ((joint.get("name", ""), joint.find("limit")) for joint in root.iter("joint"))
+    return {name: float(limit.get("velocity", 0.0)) for name, limit in limits if limit is not None and name}
