@@ -1,0 +1,199 @@
+"""The reference motion a discriminator sees: windows per terrain type (Table 11) and states to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.errors import UserError, unknown
+from ssr.motion import rotation, store
+from ssr.motion.clip import COLUMNS, Clip
+from ssr.motion.frames import STRIDE, WINDOW, amp_frame, in_base, support_height
+from ssr.motion.kinematics import Kinematics
+from ssr.robots.spec import RobotSpec
+from ssr.symmetry.vectors import layouts
+
+TERRAIN_TYPES = ("slope", "stairs", "discrete", "gap", "platform")
+TABLE_11: dict[str, tuple[str, ...]] = {
+    "slope": ("forward", "backward", "turn", "slope"),
+    "stairs": ("forward", "turn", "stairs"),
+    "discrete": ("forward", "turn", "step"),
+    "gap": ("forward", "turn", "gap"),
+    "platform": ("forward", "turn", "step", "platform"),
+}
+OWN = {"slope": "slope", "stairs": "stairs", "discrete": "step", "gap": "gap", "platform": "platform"}
+OWN_SHARE, STAND_SHARE = 0.5, 0.05
+FLAT = ("forward", "backward", "turn", "stand")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartStates:
+    """States to begin episodes in, heading along +x. m states, J policy joints."""
+
+    base_height: Tensor  #: (m,) above the ground it stands on, m
+    base_quaternion: Tensor  #: (m, 4) roll and pitch only
+    base_velocity: Tensor  #: (m, 3) m/s, world axes
+    base_angular_velocity: Tensor  #: (m, 3) rad/s, base axes
+    joint_position: Tensor  #: (m, J)
+    joint_velocity: Tensor  #: (m, J)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionDataset:
+    """All frames of all clips, mirrored copies included, one after another.
+
+    `frames` (N, 63) are AMP frames; `starts` holds, per column, every index from which a whole window lies
+    inside one clip; `states` are the same frames as states to start from.
+    """
+
+    robot: RobotSpec
+    clips: tuple[Clip, ...]  #: without the mirrored copies
+    frames: Tensor
+    starts: dict[str, Tensor]
+    states: StartStates
+
+    @staticmethod
+    def load(robot: RobotSpec, mirror: bool = True, path: Path | None = None) -> MotionDataset:
+        """The motion shipped for `robot`, or that of a file made by `ssr motion build`."""
+        path = path or store.shipped(robot)
+        clips, _ = store.load(path)
+        return MotionDataset.of(robot, clips, mirror=mirror, source=str(path))
+
+    @staticmethod
+    def of(
+        robot: RobotSpec, clips: Sequence[Clip], mirror: bool = True, source: str = "the motion"
+    ) -> MotionDataset:
+        """Join `clips`; joints are matched by name."""
+        clips = tuple(_reordered(robot, clip, source) for clip in clips)
+        kinematics = Kinematics(robot)
+        frames, states, starts, offset = [], [], {c: [] for c in COLUMNS}, 0
+        span = (WINDOW - 1) * STRIDE
+        for clip in clips:
+            for copy in (clip, clip.mirrored(robot)) if mirror else (clip,):
+                f, s = _tensors(robot, copy, kinematics)
+                frames.append(f)
+                states.append(s)
+                starts[copy.column].append(torch.arange(offset, offset + max(copy.frames - span, 0)))
+                offset += copy.frames
+        fields = StartStates.__dataclass_fields__
+        return MotionDataset(
+            robot=robot,
+            clips=clips,
+            frames=torch.cat(frames),
+            starts={c: torch.cat(parts) for c, parts in starts.items() if sum(map(len, parts))},
+            states=StartStates(**{k: torch.cat([getattr(s, k) for s in states]) for k in fields}),
+        )
+
+    def shares(self, terrain_type: str) -> dict[str, float]:
+        """What share of a terrain type's windows comes from each column.
+
+        Half is the terrain's own motion, a twentieth standing, the rest the other columns of Table 11 in equal
+        parts. A column without motion leaves its share to the others.
+        """
+        if terrain_type not in TABLE_11:
+            raise unknown("terrain type", terrain_type, TERRAIN_TYPES)
+        others = [c for c in TABLE_11[terrain_type] if c != OWN[terrain_type]]
+        shares = {OWN[terrain_type]: OWN_SHARE, "stand": STAND_SHARE}
+        shares.update(dict.fromkeys(others, (1.0 - OWN_SHARE - STAND_SHARE) / len(others)))
+        shares = {c: s for c, s in shares.items() if c in self.starts}
+        total = sum(shares.values())
+        return {c: s / total for c, s in shares.items()}
+
+    def amp_windows(self, terrain_type: str, count: int, generator: torch.Generator) -> Tensor:
+        """(count, 5, 63) reference windows of a terrain type, oldest frame first, 0.04 s apart."""
+        starts = self._draw(self.shares(terrain_type), count, generator)
+        return self.frames[starts[:, None] + STRIDE * torch.arange(WINDOW)]
+
+    def reset_states(
+        self,
+        terrain_type: str,
+        count: int,
+        generator: torch.Generator,
+        columns: Sequence[str] | None = None,
+    ) -> StartStates:
+        """`count` states to start episodes in, from the type's flat-ground motions unless `columns` says else."""
+        shares = self.shares(terrain_type)
+        wanted = FLAT if columns is None else columns
+        for column in wanted:
+            if column not in COLUMNS:
+                raise unknown("motion column", column, COLUMNS)
+        if columns is None:
+            shares = {c: s for c, s in shares.items() if c in FLAT}
+        else:
+            shares = {c: 1.0 for c in columns if c in self.starts}
+        index = self._draw(shares, count, generator)
+        return StartStates(**{k: getattr(self.states, k)[index] for k in StartStates.__dataclass_fields__})
+
+    def _draw(self, shares: dict[str, float], count: int, generator: torch.Generator) -> Tensor:
+        """(count,) frame indices: a column by its share, then any of the column's starts alike."""
+        if not shares:
+            raise UserError(f"The motion of {self.robot.name} has no clip in the columns asked for.")
+        columns = list(shares)
+        weights = torch.tensor([shares[c] for c in columns])
+        pick = torch.multinomial(weights, count, replacement=True, generator=generator)
+        sizes = torch.tensor([len(self.starts[c]) for c in columns])
+        begins = torch.cumsum(sizes, 0) - sizes
+        within = (torch.rand(count, generator=generator) * sizes[pick]).long().clamp(max=sizes[pick] - 1)
+        return torch.cat([self.starts[c] for c in columns])[begins[pick] + within]
+
+    def seconds(self) -> dict[str, tuple[float, float]]:
+        """Per column: recorded and synthetic seconds, mirrored copies not counted."""
+        out = {c: (0.0, 0.0) for c in COLUMNS}
+        for clip in self.clips:
+            recorded, synthetic = out[clip.column]
+            out[clip.column] = (
+                recorded + clip.seconds * (not clip.synthetic),
+                synthetic + clip.seconds * clip.synthetic,
+            )
+        return out
+
+
+def _reordered(robot: RobotSpec, clip: Clip, source: str) -> Clip:
+    """The clip with its joints in policy order; a file for another robot is refused by name."""
+    if clip.joint_names == robot.joint_names:
+        return clip
+    missing = [n for n in robot.joint_names if n not in clip.joint_names]
+    extra = [n for n in clip.joint_names if n not in robot.joint_names]
+    if missing or extra:
+        raise UserError(
+            f"Motion in {source} is not for {robot.name}: it lacks {', '.join(missing) or 'no joint'} "
+            f"and has {', '.join(extra) or 'no other'}. Retarget it with --robot {robot.name}."
+        )
+    order = [clip.joint_names.index(n) for n in robot.joint_names]
+    return replace(clip, joint_names=robot.joint_names, joint_position=clip.joint_position[:, order])
+
+
+def _tensors(robot: RobotSpec, clip: Clip, kinematics: Kinematics) -> tuple[Tensor, StartStates]:
+    """A clip's AMP frames and start states."""
+    motion = kinematics.trajectories(
+        kinematics.configurations(clip.base_position, clip.base_quaternion, clip.joint_position)
+    )
+    tensor = lambda x: torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+    velocity, spin = clip.base_velocity(), clip.angular_velocity()
+    joints, rates = tensor(clip.joint_position), tensor(clip.joint_velocity())
+    frames = amp_frame(
+        layouts(robot).amp,
+        gravity=tensor(clip.gravity()),
+        base_velocity=tensor(velocity),
+        angular_velocity=tensor(spin),
+        joint_position=joints,
+        joint_velocity=rates,
+        hand_position=tensor(in_base(clip, motion.hand_position)),
+        foot_position=tensor(in_base(clip, motion.sole_position)),
+    )
+    heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
+    tilt = rotation.multiply(heading, clip.base_quaternion)
+    tilt = np.where(tilt[:, :1] < 0.0, -tilt, tilt)
+    return frames, StartStates(
+        base_height=tensor(support_height(clip, motion)),
+        base_quaternion=tensor(tilt),
+        base_velocity=tensor(rotation.rotate(tilt, velocity)),
+        base_angular_velocity=tensor(spin),
+        joint_position=joints,
+        joint_velocity=rates,
+    )

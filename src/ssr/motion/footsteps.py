@@ -1,0 +1,153 @@
+"""Footstep plans: where and when each foot stands. Everything else of a planned motion follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssr.motion.limbs import Limbs
+from ssr.terrain.tile import Box
+
+GRAVITY = 9.81
+HUMAN_HIP_HEIGHT = 0.90  #: m, the reference for speed and cadence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foothold:
+    """A sole lying flat: centre in the world, heading and the pitch of the surface (toe down positive), rad."""
+
+    x: float
+    y: float
+    z: float = 0.0
+    yaw: float = 0.0
+    pitch: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footstep:
+    """One foot leaves the ground at `lift` and stands on `hold` from `land` on, seconds."""
+
+    side: int  #: 0 right, 1 left
+    lift: float
+    land: float
+    hold: Foothold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A whole motion of `duration` seconds as footsteps, with the style that shapes the rest."""
+
+    name: str
+    column: str  #: the column of Table 11 it belongs to
+    duration: float
+    start: tuple[Foothold, Foothold]  #: right, left at time 0
+    steps: tuple[Footstep, ...]
+    boxes: tuple[Box, ...] = ()
+    lean: float = 0.03  #: rad, forward pitch of the torso
+    roll_land: float = -0.12  #: rad, foot pitch at touchdown: negative lands on the heel
+    roll_lift: float = 0.35  #: rad, foot pitch at lift-off: positive leaves over the toe
+    clearance: float = 0.04  #: m, least swing height above the ground
+    crouch: float = 0.02  #: share of the leg's length kept bent
+    arm_swing: float = 1.0
+
+
+def cadence(speed: float, limbs: Limbs) -> float:
+    """Steps per second of a person at the same Froude number, times the pendulum frequency ratio of the legs."""
+    ratio = np.sqrt(HUMAN_HIP_HEIGHT / limbs.hip_height)
+    return float((0.95 + 0.72 * abs(speed) * ratio) * ratio)
+
+
+def duty(speed: float, limbs: Limbs) -> float:
+    """Share of the gait cycle a foot stands: long when slow, 0.6 at a brisk walk."""
+    froude = abs(speed) / np.sqrt(GRAVITY * limbs.hip_height)
+    return float(np.clip(0.70 - 0.22 * froude, 0.58, 0.70))
+
+
+def ground_width(limbs: Limbs) -> float:
+    """Lateral distance between the sole centres: a little inside the hips, as people walk."""
+    return 1.7 * limbs.hip_half_width
+
+
+def walk(
+    name: str,
+    column: str,
+    limbs: Limbs,
+    *,
+    velocity: Callable[[float], tuple[float, float, float]],
+    duration: float,
+    surface: Callable[[float, float], tuple[float, float]] = lambda x, y: (0.0, 0.0),
+    pause: float = 0.5,
+    stride_noise: float = 0.0,
+    first_side: int = 0,
+    rng: np.random.Generator | None = None,
+    **style: object,
+) -> Plan:
+    """Walk with the body velocity (v_x, v_y, ω_z) of time; stand for `pause` seconds at both ends.
+
+    `surface` gives height and pitch at a point. Footholds lie where the path will be in the middle of the
+    coming stance, half the ground width to either side, so every speed and turn is met on average.
+    """
+    path = _Path(velocity, duration, pause)
+    half = 0.5 * ground_width(limbs)
+    rng = rng or np.random.default_rng(0)
+
+    def hold(time: float, side: int, noise: float = 0.0, widen: float = 0.0) -> Foothold:
+        x, y, yaw = path(time)
+        lateral = (half + widen) * (1.0 if side else -1.0) + 0.3 * noise
+        x, y = (
+            x - lateral * np.sin(yaw) + noise * np.cos(yaw),
+            y + lateral * np.cos(yaw) + noise * np.sin(yaw),
+        )
+        z, pitch = surface(x, y)
+        return Foothold(x=float(x), y=float(y), z=z, yaw=float(yaw), pitch=pitch)
+
+    steps: list[Footstep] = []
+    time, side = pause, first_side
+    while time < duration - pause:
+        vx, vy, omega = velocity(time)
+        pace = np.hypot(vx, 1.6 * vy) + 0.25 * abs(omega)
+        period = 1.0 / cadence(pace, limbs)
+        swing = 2.0 * period * (1.0 - duty(pace, limbs))
+        land = time + swing
+        stance_middle = land + 0.5 * (2.0 * period - swing)
+        noise = stride_noise * float(rng.standard_normal())
+        widen = 0.5 * abs(vy) * period  # the trailing foot of a side step stops short of the leading one
+        steps.append(Footstep(side=side, lift=time, land=land, hold=hold(stance_middle, side, noise, widen)))
+        time, side = time + period, 1 - side
+    for _ in range(2):  # close the stance: both feet side by side where the path ends
+        period = 1.0 / cadence(0.2, limbs)
+        swing = 2.0 * period * 0.33
+        steps.append(Footstep(side=side, lift=time, land=time + swing, hold=hold(duration + 9.0, side)))
+        time, side = time + period, 1 - side
+    end = max(s.land for s in steps) + pause
+    return Plan(
+        name=name,
+        column=column,
+        duration=max(duration, end),
+        start=(hold(0.0, 0), hold(0.0, 1)),
+        steps=tuple(steps),
+        **style,  # type: ignore[arg-type]
+    )
+
+
+class _Path:
+    """The pose (x, y, yaw) of the body's path over time, by integrating its velocity."""
+
+    def __init__(
+        self, velocity: Callable[[float], tuple[float, float, float]], duration: float, pause: float
+    ):
+        self.step = 0.01
+        times = np.arange(0.0, duration + 4.0, self.step)
+        v = np.array([velocity(t) if pause <= t <= duration - pause else (0.0, 0.0, 0.0) for t in times])
+        yaw = np.concatenate(([0.0], np.cumsum(v[:-1, 2]) * self.step))
+        world = np.stack(
+            (v[:, 0] * np.cos(yaw) - v[:, 1] * np.sin(yaw), v[:, 0] * np.sin(yaw) + v[:, 1] * np.cos(yaw)), 1
+        )
+        position = np.concatenate((np.zeros((1, 2)), np.cumsum(world[:-1], 0) * self.step))
+        self.poses = np.concatenate((position, yaw[:, None]), axis=1)
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        x, y, yaw = self.poses[min(round(time / self.step), len(self.poses) - 1)]
+        return float(x), float(y), float(yaw)

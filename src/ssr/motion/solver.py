@@ -1,0 +1,193 @@
+"""Inverse kinematics: the robot's own model follows the targets within its joint and velocity limits (mink)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mink
+import mujoco
+import numpy as np
+
+from ssr.motion.kinematics import Kinematics
+from ssr.motion.limbs import SIDES, Limbs, limbs
+from ssr.motion.targets import FPS, Targets
+from ssr.robots.spec import RobotSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """How much a metre or a radian of each key point's error costs."""
+
+    base_position: tuple[float, float, float] = (6.0, 6.0, 6.0)
+    base_orientation: float = 3.0
+    torso_orientation: float = 3.0
+    stance_position: float = 200.0
+    stance_orientation: float = 60.0
+    swing_position: float = 40.0
+    swing_orientation: float = 8.0
+    knee: float = 2.0
+    elbow: float = 2.0
+    hand: float = 4.0
+    posture: float = 0.03
+    damping: float = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverSettings:
+    weights: Weights = Weights()
+    iterations: int = 3  #: per frame, from the frame before
+    first_iterations: int = 60  #: for the first frame, from the default pose
+    angle_margin: float = 0.03  #: rad kept from every joint limit
+    velocity_share: float = 0.9  #: of each joint's velocity limit
+
+
+class StepLimit(mink.Limit):
+    """Keeps joints inside their range and within reach of the frame before: |q - q_before| ≤ v_max dt."""
+
+    def __init__(self, model: mujoco.MjModel, dofs: np.ndarray, lower: np.ndarray, upper: np.ndarray):
+        self.dofs, self.addresses = dofs, model.jnt_qposadr[model.dof_jntid[dofs]]
+        self.lower, self.upper = lower, upper
+        rows = np.eye(model.nv)[dofs]
+        self.matrix = np.vstack((rows, -rows))
+        self.before: np.ndarray | None = None
+        self.reach = np.zeros(len(dofs))
+
+    def compute_qp_inequalities(self, configuration: mink.Configuration, dt: float) -> mink.Constraint:
+        q = configuration.q[self.addresses]
+        lower, upper = self.lower, self.upper
+        if self.before is not None:
+            lower = np.maximum(lower, self.before - self.reach)
+            upper = np.minimum(upper, self.before + self.reach)
+        return mink.Constraint(G=self.matrix, h=np.concatenate((upper - q, q - lower)))
+
+
+class PointsTask(mink.Task):
+    """Bring several points of the robot to points of the world; costs are per point, errors in world axes."""
+
+    def __init__(self, model: mujoco.MjModel, points: list[tuple[int, np.ndarray]], costs: list[float]):
+        super().__init__(cost=np.repeat(np.asarray(costs, dtype=float), 3))
+        self.points = points  #: body id and offset in that body's frame
+        self.target = np.zeros((len(points), 3))
+        self.jacobian = np.zeros((3 * len(points), model.nv))
+
+    def positions(self, data: mujoco.MjData) -> np.ndarray:
+        return np.stack([data.xpos[b] + data.xmat[b].reshape(3, 3) @ offset for b, offset in self.points])
+
+    def compute_error(self, configuration: mink.Configuration) -> np.ndarray:
+        return (self.positions(configuration.data) - self.target).ravel()
+
+    def compute_jacobian(self, configuration: mink.Configuration) -> np.ndarray:
+        for k, ((body, _), position) in enumerate(
+            zip(self.points, self.positions(configuration.data), strict=True)
+        ):
+            rows = self.jacobian[3 * k : 3 * k + 3]
+            mujoco.mj_jac(configuration.model, configuration.data, rows, None, position, body)
+        return self.jacobian
+
+
+class Solver:
+    """One robot's inverse kinematics. Everything is symmetric, so mirrored targets give the mirrored motion."""
+
+    def __init__(self, robot: RobotSpec, settings: SolverSettings | None = None):
+        self.robot = robot
+        self.settings = settings or SolverSettings()
+        self.kinematics = Kinematics(robot)
+        self.model = self.kinematics.model
+        self.limbs: Limbs = limbs(robot, self.model)
+        self.addresses = self.kinematics.addresses
+        dofs = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
+        lower, upper = symmetric_limits(robot, self.settings.angle_margin)
+        self.limit = StepLimit(self.model, dofs, lower, upper)
+        self.limit.reach = robot.values("max_velocity") * self.settings.velocity_share / FPS
+        self._make_tasks(dofs)
+
+    def _make_tasks(self, dofs: np.ndarray) -> None:
+        w = self.settings.weights
+        frame = mink.FrameTask
+        self.base = frame(
+            self.robot.base_link,
+            "body",
+            position_cost=w.base_position,
+            orientation_cost=w.base_orientation,
+        )
+        self.torso = frame(
+            self.robot.torso_link, "body", position_cost=0.0, orientation_cost=w.torso_orientation
+        )
+        self.soles = [frame(f"{s}_sole", "site", position_cost=1.0, orientation_cost=1.0) for s in SIDES]
+        m = self.model
+        body = lambda name: (m.body(name).id, np.zeros(3))
+        site = lambda name: (int(m.site(name).bodyid[0]), m.site(name).pos.copy())
+        self.points = PointsTask(
+            m,
+            [body(b) for b in (*self.limbs.knee_bodies, *self.limbs.elbow_bodies)]
+            + [site(f"{s}_hand") for s in SIDES],
+            [w.knee] * 2 + [w.elbow] * 2 + [w.hand] * 2,
+        )
+        cost = np.zeros(self.model.nv)
+        cost[dofs] = w.posture
+        self.posture = mink.PostureTask(self.model, cost=cost)
+        self.tasks = [self.base, self.torso, *self.soles, self.points, self.posture]
+
+    def default_configuration(self) -> np.ndarray:
+        q = self.model.qpos0.copy()
+        q[self.addresses] = self.robot.values("default")
+        return q
+
+    def solve(self, targets: Targets, progress: Callable[[int], None] = lambda frame: None) -> np.ndarray:
+        """(T, nq) configurations of the robot's model that follow `targets`."""
+        q = self.default_configuration()
+        q[:3], q[3:7] = targets.base_position[0], targets.base_quaternion[0]
+        configuration = mink.Configuration(self.model, q=q)
+        self.posture.set_target(q)
+        self.limit.before = None
+        out = np.empty((targets.frames, self.model.nq))
+        for t in range(targets.frames):
+            self._aim(targets, t)
+            for _ in range(self.settings.iterations if t else self.settings.first_iterations):
+                velocity = mink.solve_ik(
+                    configuration,
+                    self.tasks,
+                    dt=1.0,
+                    solver="daqp",
+                    damping=self.settings.weights.damping,
+                    limits=[self.limit],
+                )
+                configuration.integrate_inplace(velocity, 1.0)
+            out[t] = configuration.q
+            self.limit.before = configuration.q[self.addresses].copy()
+            progress(t)
+        return out
+
+    def point_positions(self, configurations: np.ndarray) -> np.ndarray:
+        """(T, 6, 3) knees, elbows and hands, right before left, world frame."""
+        data = mujoco.MjData(self.model)
+        out = np.empty((len(configurations), 6, 3))
+        for t, q in enumerate(configurations):
+            data.qpos[:] = q
+            mujoco.mj_kinematics(self.model, data)
+            out[t] = self.points.positions(data)
+        return out
+
+    def _aim(self, targets: Targets, t: int) -> None:
+        w = self.settings.weights
+        pose = lambda q, p: mink.SE3(np.concatenate((q, p)))
+        self.base.set_target(pose(targets.base_quaternion[t], targets.base_position[t]))
+        self.torso.set_target(pose(targets.torso_quaternion[t], np.zeros(3)))
+        for side in range(2):
+            stance = bool(targets.stance[t, side])
+            sole = self.soles[side]
+            sole.set_position_cost(w.stance_position if stance else w.swing_position)
+            sole.set_orientation_cost(w.stance_orientation if stance else w.swing_orientation)
+            sole.set_target(pose(targets.sole_quaternion[t, side], targets.sole_position[t, side]))
+        self.points.target[:] = np.concatenate(
+            (targets.knee_position[t], targets.elbow_position[t], targets.hand_position[t])
+        )
+
+
+def symmetric_limits(robot: RobotSpec, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """The part of every joint's range that its mirror partner shares, `margin` rad inside."""
+    lower, upper = robot.values("lower"), robot.values("upper")
+    source, sign = np.array(robot.joint_mirror.source), np.array(robot.joint_mirror.sign)
+    ends = np.stack((lower[source] * sign, upper[source] * sign))
+    return np.maximum(lower, ends.min(0)) + margin, np.minimum(upper, ends.max(0)) - margin

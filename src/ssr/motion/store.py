@@ -1,0 +1,108 @@
+"""Clips in one compressed file per robot: arrays and JSON only, so that loading never runs code."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from ssr.errors import UserError
+from ssr.motion import rotation
+from ssr.motion.clip import Clip
+from ssr.motion.quality import Quality
+from ssr.motion.targets import FPS
+from ssr.robots.spec import RobotSpec
+from ssr.terrain.tile import Box
+
+VERSION = 1
+ANGLE_STEP = 1e-4  #: rad per unit of the stored 16-bit joint positions
+QUATERNION_STEP = 1.0 / 32767
+
+
+def shipped(robot: RobotSpec) -> Path:
+    """Where the motion that comes with the package lies for `robot`."""
+    return Path(str(resources.files("ssr.motion") / "data" / f"{robot.name}.npz"))
+
+
+def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -> None:
+    """Write `clips` (same robot) and the report rows of clips that were left out."""
+    if not clips:
+        raise UserError(f"Nothing to write to {path}: no clip was kept.")
+    joints = np.concatenate([c.joint_position for c in clips])
+    if np.abs(joints).max() > 32767 * ANGLE_STEP:
+        raise UserError(f"A joint position beyond ±{32767 * ANGLE_STEP:.2f} rad cannot be stored in {path}.")
+    header = {
+        "version": VERSION,
+        "fps": FPS,
+        "joint_names": clips[0].joint_names,
+        "clips": [
+            {
+                "name": c.name,
+                "column": c.column,
+                "synthetic": c.synthetic,
+                "frames": c.frames,
+                "boxes": [[*b.center, *b.half, b.pitch] for b in c.boxes],
+                "quality": asdict(c.quality),
+            }
+            for c in clips
+        ],
+        "left_out": [asdict(q) for q in left_out or ()],
+    }
+    temporary = path.with_suffix(".writing.npz")
+    np.savez_compressed(
+        temporary,
+        header=np.array(json.dumps(header)),
+        base_position=np.concatenate([c.base_position for c in clips]).astype(np.float32),
+        base_quaternion=_quantize(np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP),
+        joint_position=_quantize(joints, ANGLE_STEP),
+    )
+    os.replace(temporary, path)
+
+
+def load(path: Path) -> tuple[list[Clip], list[Quality]]:
+    """The clips of a file and the report rows of what was left out of it."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            position = file["base_position"].astype(np.float64)
+            quaternion = rotation.normalize(file["base_quaternion"] * QUATERNION_STEP)
+            joints = file["joint_position"] * ANGLE_STEP
+        if header["version"] != VERSION or header["fps"] != FPS:
+            raise UserError(
+                f"{path}: motion file version {header['version']} at {header['fps']} fps; this program reads "
+                f"version {VERSION} at {FPS:.0f} fps. Build it again with `ssr motion build`."
+            )
+        clips, start = [], 0
+        for entry in header["clips"]:
+            rows = slice(start, start + entry["frames"])
+            start += entry["frames"]
+            clips.append(
+                Clip(
+                    name=entry["name"],
+                    column=entry["column"],
+                    synthetic=entry["synthetic"],
+                    base_position=position[rows],
+                    base_quaternion=quaternion[rows],
+                    joint_position=joints[rows],
+                    joint_names=tuple(header["joint_names"]),
+                    quality=Quality(**entry["quality"]),
+                    boxes=tuple(Box(tuple(b[:3]), tuple(b[3:6]), b[6]) for b in entry["boxes"]),  # type: ignore[arg-type]
+                )
+            )
+        if start != len(position):
+            raise ValueError("frames do not add up")
+        return clips, [Quality(**row) for row in header["left_out"]]
+    except FileNotFoundError:
+        raise UserError(
+            f"No motion file at {path}. Build one with `ssr motion build FOLDER --robot NAME`."
+        ) from None
+    except (KeyError, ValueError, TypeError, OSError) as error:
+        raise UserError(f"{path} is not a motion file ({type(error).__name__}: {error}).") from None
+
+
+def _quantize(x: np.ndarray, step: float) -> np.ndarray:
+    return np.round(x / step).astype(np.int16)
