@@ -1,4 +1,4 @@
-"""Every number of the task. Defaults are the paper's; where the paper is silent, the comment says what is chosen."""
+"""Every number of the task. Defaults are the paper's, and ours where it is silent."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RewardConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class BootstrapConfig:
-    """Terms that open the way to walking and fade out (`TraversalEnv.set_bootstrap`); all zero in the paper."""
+    """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
     progress: float = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
     air_time: float = 0.0  #: weight of each touchdown's air time, up to the target
@@ -118,13 +118,11 @@ class TerminationConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TerrainConfig:
-    kinds: tuple[str, ...] = ("slope", "stairs_up", "discrete", "gap", "platform") + (
-        "slope",
-        "stairs_down",
-        "discrete",
-        "gap",
-        "platform",
-    )  #: worlds take these in turn: five types in equal parts, stairs half up, half down
+    kinds: tuple[str, ...] = (
+        "slope", "stairs_up", "discrete", "gap", "platform",
+        "slope", "stairs_down", "discrete", "gap", "platform",
+    )  # fmt: skip
+    """Worlds take these in turn: five types in equal parts, stairs half up, half down."""
     first_level: int = 0
     variants: int = 8  #: different tiles per kind and level
 

@@ -408,7 +408,8 @@ class TraversalEnv:
     # ---- saving -----------------------------------------------------------------------------------------
 
     OWN = (
-        "history", "actions", "delay", "steps_to_push", "proprioception", "privileged", "_ended", "_depth", "_fresh",
+        "history", "actions", "delay", "steps_to_push", "proprioception", "privileged",
+        "_ended", "_depth", "_fresh",
     )  # fmt: skip
 
     def _members(self) -> dict[str, object]:

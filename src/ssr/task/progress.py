@@ -68,7 +68,8 @@ class Progress:
             getattr(self, name)[env_ids] = False
 
     TENSORS = (
-        "level", "steps", "start_x", "covered", "commanded", "crossed", "omnidirectional", "fresh", "reached_top",
+        "level", "steps", "start_x", "covered", "commanded", "crossed", "omnidirectional", "fresh",
+        "reached_top",
     )  # fmt: skip
 
     def state_dict(self) -> dict[str, Tensor]:

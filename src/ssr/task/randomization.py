@@ -1,4 +1,4 @@
-"""Drawing the dynamics of Table 10. `ramp` in [0, 1] widens every range from its neutral value to the full one."""
+"""Drawing the dynamics of Table 10. `ramp` from 0 to 1 widens each range from neutral to full."""
 
 from __future__ import annotations
 

@@ -1,0 +1,30 @@
+# `make demo` and `make test` do all set-up themselves and are safe to repeat.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check setup lock clean
+
+demo: setup
+	$(BIN)/ssr demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: setup
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements.lock scripts/setup
+	PYTHON=$(PYTHON) VENV=$(VENV) sh scripts/setup
+	@touch $@
+
+lock: setup
+	sh scripts/lock $(BIN)/python > requirements.lock.new && mv requirements.lock.new requirements.lock
+
+clean:
+	rm -rf $(VENV) out
