@@ -53,12 +53,13 @@ class TerrainField:
             raise ValueError(f"{len(ids)} worlds, but {len(tiles)} tiles")
         if not tiles:
             return
+        rows = np.stack([t.rows(self.pool) for t in tiles])
         facets = np.zeros((len(tiles), self.pool + 1, FACET_FIELDS), dtype=np.float32)
         for row, tile in zip(facets, tiles, strict=True):
             row[: len(tile.facets)] = tile.facets
         self._write(self._facets, ids, facets)
         self._write(self._facet_count, ids, [len(t.facets) for t in tiles])
-        self._write(self.boxes, ids, np.stack([t.rows(self.pool) for t in tiles]))
+        self._write(self.boxes, ids, rows)
         self._write(self.count, ids, [len(t.boxes) for t in tiles])
         self._write(self.kind, ids, [KINDS.index(t.kind) for t in tiles])
         self._write(self.type, ids, [TERRAIN_TYPES.index(type_of(t.kind)) for t in tiles])

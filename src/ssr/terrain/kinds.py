@@ -5,7 +5,6 @@ Solid ground reaches past every boundary, so that neither feet nor sight rays fa
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import cos, radians, sin, tan
 
 import numpy as np
@@ -31,7 +30,7 @@ PROMOTION_MARGIN = 0.5  #: how far past the last edge the base must be (m)
 
 LANDING = 0.8  #: least footing between two gaps or two platforms
 PLATFORM_LENGTHS = (1.2, 1.5)
-OBSTACLE_COUNT = 14  #: blocks of a discrete tile
+OBSTACLE_GRID = (4, 4)  #: one block in each of so many cells along x and across y
 OBSTACLE_SIZES = (0.3, 1.0)
 OBSTACLE_SPREAD = 2.5  #: blocks lie within |y| ≤ this
 
@@ -100,30 +99,29 @@ def build(
 ) -> Tile:
     """The tile of `length` metres whose obstacles occupy `edges` along x."""
     edges = [(round(a, EDGE_DECIMALS), round(b, EDGE_DECIMALS)) for a, b in edges]
+    length = round(length, EDGE_DECIMALS)
     end = length + APRON + MARGIN
-    first, last = PROMOTION_MARGIN, length - PROMOTION_MARGIN
-    end_height = 0.0
+    first, last, end_height = PROMOTION_MARGIN, length - PROMOTION_MARGIN, 0.0
     if kind == "slope":
         end_height = length * tan(radians(setting[0]))
         boxes = _slope(radians(setting[0]), length, end)
     elif kind in ("stairs_up", "stairs_down"):
         rise = setting[0] if kind == "stairs_up" else -setting[0]
-        end_height = len(edges) * rise
-        first, last = edges[0][0], edges[-1][0]
-        boxes = _stairs([x for x, _ in edges], rise, end)
-    elif kind == "gap":
+        first, last, end_height = edges[0][0], edges[-1][0], len(edges) * rise
+        treads = [(x, i * rise) for i, (x, _) in enumerate(edges, start=1)]
+        boxes = _columns([(ENTRY, 0.0), *treads], end)
+    elif kind in ("gap", "platform"):
         first, last = edges[0][0], edges[-1][1]
-        boxes = _gaps(edges, setting[1], end)
-    elif kind == "platform":
-        first, last = edges[0][0], edges[-1][1]
-        boxes = [_ground(ENTRY, end, 0.0), *(_ground(a, b, setting[0]) for a, b in edges)]
+        top = -setting[1] if kind == "gap" else setting[0]
+        steps = [step for a, b in edges for step in ((a, top), (b, 0.0))]
+        boxes = _columns([(ENTRY, 0.0), *steps], end)
     elif kind == "discrete":
-        blocks = [block for a, b in edges for block in _blocks(a, b, setting[0], rng)]
+        blocks = [block for stretch in edges for block in _blocks(stretch, setting[0], rng)]
         first = min(b.center[0] - b.half[0] for b in blocks)
         last = max(b.center[0] + b.half[0] for b in blocks)
-        boxes = [_ground(ENTRY, end, 0.0), *blocks]
+        boxes = [*_columns([(ENTRY, 0.0)], end), *blocks]
     else:
-        boxes = [_ground(ENTRY, end, 0.0)]
+        boxes = _columns([(ENTRY, 0.0)], end)
     return Tile(
         kind=kind,
         setting=setting,
@@ -138,48 +136,53 @@ def build(
     )
 
 
-def _ground(x0: float, x1: float, top: float, bottom: float | None = None) -> Box:
-    """A block across the whole width. By default it reaches `THICKNESS` below z = 0 or below its top."""
-    bottom = min(top, 0.0) - THICKNESS if bottom is None else bottom
-    return Box.spanning((x0, x1), (-HALF_GROUND, HALF_GROUND), (bottom, top))
+def _columns(steps: list[tuple[float, float]], end: float, bottom: float | None = None) -> list[Box]:
+    """Blocks across the whole width, one after the other: each step (x, top) holds until the next, or `end`.
+
+    They share their bottom, `THICKNESS` below the lowest top if not given, so that nothing is hollow.
+    """
+    floor = min(top for _, top in steps) - THICKNESS if bottom is None else bottom
+    across = (-HALF_GROUND, HALF_GROUND)
+    stops = [*(x for x, _ in steps[1:]), end]
+    return [
+        Box.spanning((x, stop), across, (floor, top)) for (x, top), stop in zip(steps, stops, strict=True)
+    ]
 
 
 def _slope(angle: float, length: float, end: float) -> list[Box]:
     """One pitched block whose top runs from (0, 0) to (length, length · tan angle), flat at both ends."""
     if angle == 0.0:
-        return [_ground(ENTRY, end, 0.0)]
+        return _columns([(ENTRY, 0.0)], end)
     top = length * tan(angle)
     incline = Box(
         (length / 2 + THICKNESS / 2 * sin(angle), 0.0, top / 2 - THICKNESS / 2 * cos(angle)),
         (length / 2 / cos(angle), HALF_GROUND, THICKNESS / 2),
         -angle,
     )
-    return [_ground(ENTRY, 0.0, 0.0), incline, _ground(length, end, top)]
+    bottom = min(0.0, top) - THICKNESS
+    return [
+        *_columns([(ENTRY, 0.0)], 0.0, bottom),
+        incline,
+        *_columns([(length, top)], end, bottom),
+    ]
 
 
-def _stairs(risers: list[float], rise: float, end: float) -> list[Box]:
-    """Treads after each riser; the last one is the landing and goes on to the end of the apron."""
-    bottom = min(0.0, rise * len(risers)) - THICKNESS
-    starts = [ENTRY, *risers, end]
-    return [_ground(a, b, i * rise, bottom) for i, (a, b) in enumerate(pairwise(starts))]
+def _blocks(stretch: tuple[float, float], height: float, rng: np.random.Generator) -> list[Box]:
+    """Blocks strewn over one stretch, one in each cell of a grid so that no lane is free of them.
 
-
-def _gaps(gaps: list[tuple[float, float]], depth: float, end: float) -> list[Box]:
-    """Landings at z = 0 and one floor that runs under all gaps at z = -depth."""
-    bottom = -depth - THICKNESS
-    starts = [ENTRY, *(b for _, b in gaps)]
-    ends = [*(a for a, _ in gaps), end]
-    landings = [_ground(a, b, 0.0, bottom) for a, b in zip(starts, ends, strict=True)]
-    return [*landings, _ground(gaps[0][0], gaps[-1][1], -depth)]
-
-
-def _blocks(x0: float, x1: float, height: float, rng: np.random.Generator) -> list[Box]:
-    """Blocks strewn over one stretch; they may overlap, and at least one has the full height."""
+    They may overlap, in which case the higher one is the ground; at least one has the full height.
+    """
+    rows, columns = OBSTACLE_GRID
+    cells = [(i, j) for i in range(rows) for j in range(columns)]
+    tops = height * rng.uniform(0.5, 1.0, size=len(cells))
+    tops[rng.integers(len(cells))] = height
     blocks = []
-    for i in range(OBSTACLE_COUNT):
-        length, width = rng.uniform(*OBSTACLE_SIZES, size=2)
-        x = rng.uniform(x0, x1 - length)
-        y = rng.uniform(-OBSTACLE_SPREAD, OBSTACLE_SPREAD - width)
-        top = height if i == 0 else height * rng.uniform(0.5, 1.0)
-        blocks.append(Box.spanning((x, x + length), (y, y + width), (-THICKNESS, top)))
+    for (i, j), top in zip(cells, tops, strict=True):
+        size = rng.uniform(*OBSTACLE_SIZES, size=2)
+        low = np.array([stretch[0], -OBSTACLE_SPREAD])
+        high = np.array([stretch[1], OBSTACLE_SPREAD])
+        center = low + (high - low) * (np.array([i, j]) + rng.random(2)) / OBSTACLE_GRID
+        center = np.clip(center, low + size / 2, high - size / 2)
+        (x0, y0), (x1, y1) = (center - size / 2).tolist(), (center + size / 2).tolist()
+        blocks.append(Box.spanning((x0, x1), (y0, y1), (-THICKNESS, float(top))))
     return blocks

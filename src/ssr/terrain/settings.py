@@ -71,6 +71,13 @@ def setting_at(kind: Kind, level: int) -> tuple[float, ...]:
     return tuple(p.at(level / (LEVELS - 1)) for p in PARAMETERS[kind])
 
 
+def parse_level(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UserError(f"Level {text!r}: expected a whole number 0 to {LEVELS - 1}.") from None
+
+
 def check_setting(kind: Kind, setting: tuple[float, ...]) -> tuple[float, ...]:
     """The setting with every parameter present and within what the geometry allows.
 

@@ -99,6 +99,10 @@ class Tile:
     end_height: float  #: z of the apron behind the tile
     level: int | None = None
 
+    @property
+    def has_edges(self) -> bool:
+        return self.kind not in ("flat", "slope")
+
     def mirrored(self) -> Tile:
         """The tile seen in the sagittal mirror (y negated)."""
         boxes = tuple(replace(b, center=(b.center[0], -b.center[1], b.center[2])) for b in self.boxes)
