@@ -161,6 +161,7 @@ def test_balls_rest_at_the_queried_height_after_tiles_were_replaced(rounds: int)
     sim = MujocoSimulator.__new__(MujocoSimulator)
     sim.model, sim.pool, sim.num_envs = spec.compile(), TILE_POOL, count
     sim.batch = Batch(sim.model, count, nthread=1, persistent=True)
+    sim._box_range = np.zeros((count, TILE_POOL, 2))
     sim._terrain = np.array([sim.model.geom(f"terrain_{i}").id for i in range(TILE_POOL)])
     kinds = ("stairs_up", "stairs_down", "discrete", "gap", "platform")
     qpos, qvel = sim.batch.bind("qpos"), sim.batch.bind("qvel")
