@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import tyro
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -83,15 +82,15 @@ def _body(robot: RobotSpec) -> Table:
 
 
 def _joints(robot: RobotSpec) -> Table:
-    table = Table(title="Joints in policy order (rad, rad/s, N m)", title_justify="left", box=box.SIMPLE)
+    table = Table(title="Joints in policy order (rad, rad/s, N m)", title_justify="left", box=None)
     table.add_column("joint", no_wrap=True)
     for column in ("from", "to", "torque", "speed", "kp/kd", "scale", "pose", "±"):
         table.add_column(column, justify="right", no_wrap=True)
     for joint in robot.joints:
         table.add_row(
             joint.name,
-            f"{joint.lower:.3f}",
-            f"{joint.upper:.3f}",
+            f"{joint.lower:.2f}",
+            f"{joint.upper:.2f}",
             f"{joint.max_torque:g}",
             f"{joint.max_velocity:.1f}",
             f"{joint.kp:g}/{joint.kd:g}",

@@ -137,6 +137,8 @@ def _joint(reader: _Reader, entry: dict[str, Any], defaults: dict[str, Any]) -> 
         right = left = reader.text(entry, "center")
     elif "right" in entry and "left" in entry:
         right, left = reader.text(entry, "right"), reader.text(entry, "left")
+        if right == left:
+            raise reader.error(f"joint {right!r} is given as its own mirror partner; make it center")
     else:
         side = entry.get("right", entry.get("left"))
         if side is None:

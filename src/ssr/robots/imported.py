@@ -19,13 +19,15 @@ from ssr.robots.links import Hinge, Link, as_quaternion, as_vector
 from ssr.robots.spec import Shape, ShapeKind
 
 KINDS: dict[int, ShapeKind] = {
-    mujoco.mjtGeom.mjGEOM_SPHERE: "sphere",
-    mujoco.mjtGeom.mjGEOM_CAPSULE: "capsule",
-    mujoco.mjtGeom.mjGEOM_CYLINDER: "cylinder",
-    mujoco.mjtGeom.mjGEOM_BOX: "box",
+    int(mujoco.mjtGeom.mjGEOM_SPHERE): "sphere",
+    int(mujoco.mjtGeom.mjGEOM_CAPSULE): "capsule",
+    int(mujoco.mjtGeom.mjGEOM_CYLINDER): "cylinder",
+    int(mujoco.mjtGeom.mjGEOM_BOX): "box",
 }
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
-ENDLESS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+ENDLESS = (int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD))
+HINGE, FREE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_FREE)
+JOINT_DRIVE = int(mujoco.mjtTrn.mjTRN_JOINT)
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -51,8 +53,7 @@ def read(path: Path, base: str) -> Imported:
     other = tuple(
         model.joint(j).name
         for j in range(model.njnt)
-        if model.jnt_bodyid[j] in members
-        and model.jnt_type[j] not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_FREE)
+        if model.jnt_bodyid[j] in members and int(model.jnt_type[j]) not in (HINGE, FREE)
     )
     return Imported(links=links, other_joints=other)
 
@@ -93,7 +94,7 @@ def _link(
         hinges=tuple(
             _hinge(model, j, turn, velocities)
             for j in joints
-            if body != root and model.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE
+            if body != root and int(model.jnt_type[j]) == HINGE
         ),
         shapes=_shapes(model, body, name, turn),
     )
@@ -126,7 +127,7 @@ def _max_torque(model: mujoco.MjModel, joint: int) -> float:
     if model.jnt_actfrclimited[joint]:
         return float(model.jnt_actfrcrange[joint, 1])
     for actuator in range(model.nu):
-        drives = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+        drives = int(model.actuator_trntype[actuator]) == JOINT_DRIVE
         if drives and model.actuator_trnid[actuator, 0] == joint and model.actuator_forcelimited[actuator]:
             return float(model.actuator_forcerange[actuator, 1])
     return 0.0
@@ -135,7 +136,7 @@ def _max_torque(model: mujoco.MjModel, joint: int) -> float:
 def _shapes(model: mujoco.MjModel, body: int, link: str, turn: np.ndarray) -> tuple[Shape, ...]:
     """The link's collision shapes, or what is seen of it where it has none."""
     geoms = range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
-    finite = [g for g in geoms if model.geom_type[g] not in ENDLESS]
+    finite = [g for g in geoms if int(model.geom_type[g]) not in ENDLESS]
     solid = [g for g in finite if model.geom_contype[g] or model.geom_conaffinity[g]]
     return tuple(_shape(model, g, link, turn, collides=bool(solid)) for g in solid or finite)
 
