@@ -1,0 +1,116 @@
+"""Full checkpoints: everything a run needs to go on bit for bit. Atomic, checksummed, loading runs no code.
+
+A checkpoint is a directory `checkpoints/<iteration>` with one safetensors file per rank and a `state.json` that
+holds their SHA-256 sums; the directory appears under its name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from ssr.errors import UserError
+from ssr.learning.packing import pack, unpack
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.writing import digest, write_json, write_tensors
+
+FORMAT = 1
+STATE = "state.json"
+
+
+def _rank_files(rank: int) -> tuple[str, str]:
+    return f"rank{rank}.safetensors", f"rank{rank}.json"
+
+
+def save(run: Path, iteration: int, state: Any, *, kept: int = 2, ranks: Ranks = ALONE) -> Path:
+    """Write the state of every rank as checkpoint `iteration` of `run`; older ones beyond `kept` go."""
+    folder = run / "checkpoints"
+    final, partial = folder / f"{iteration:06d}", folder / f".{iteration:06d}.partial"
+    if ranks.first:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+    ranks.wait()
+    skeleton, tensors = pack(state)
+    tensor_name, skeleton_name = _rank_files(ranks.rank)
+    write_tensors(partial / tensor_name, tensors)
+    write_json(partial / skeleton_name, skeleton)
+    ranks.wait()
+    if ranks.first:
+        names = [name for rank in range(ranks.size) for name in _rank_files(rank)]
+        content = {
+            "format": FORMAT,
+            "iteration": iteration,
+            "ranks": ranks.size,
+            "files": {name: digest(partial / name) for name in names},
+        }
+        write_json(partial / STATE, content)
+        shutil.rmtree(final, ignore_errors=True)
+        os.replace(partial, final)
+        for old in checkpoints(run)[:-kept]:
+            shutil.rmtree(old, ignore_errors=True)
+    ranks.wait()
+    return final
+
+
+def checkpoints(run: Path) -> list[Path]:
+    """Complete checkpoints of a run, oldest first."""
+    return sorted(p.parent for p in (run / "checkpoints").glob(f"[0-9]*/{STATE}"))
+
+
+def choose(run: Path, iteration: int | None = None) -> Path:
+    """The newest checkpoint of a run, or the one asked for."""
+    found = checkpoints(run)
+    if not found:
+        raise UserError(f"{run} holds no checkpoint. Start it with `ssr train` and let it save one.")
+    if iteration is None:
+        return found[-1]
+    for path in found:
+        if int(path.name) == iteration:
+            return path
+    known = ", ".join(str(int(p.name)) for p in found)
+    raise UserError(f"{run} holds no checkpoint of iteration {iteration}. It holds: {known}.")
+
+
+def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
+    """Iteration and state of this rank. A damaged checkpoint is refused and the one before it offered."""
+    try:
+        content = json.loads((checkpoint / STATE).read_text())
+        sums, iteration, size = content["files"], int(content["iteration"]), int(content["ranks"])
+        if content["format"] != FORMAT:
+            raise UserError(
+                f"{checkpoint} has format {content['format']}, this version reads {FORMAT}. "
+                "Use the version of ssr that wrote it."
+            )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(checkpoint, f"its {STATE} cannot be read") from error
+    if size != ranks.size:
+        raise UserError(f"{checkpoint} was written by {size} ranks, not {ranks.size}. Resume with --ranks {size}.")
+    tensor_name, skeleton_name = _rank_files(ranks.rank)
+    for name in (tensor_name, skeleton_name):
+        path = checkpoint / name
+        if not path.is_file():
+            raise _damaged(checkpoint, f"{name} is missing")
+        if digest(path) != sums.get(name):
+            raise _damaged(checkpoint, f"{name} was truncated or altered (its checksum differs)")
+    try:
+        tensors = load_file(str(checkpoint / tensor_name))
+        return iteration, unpack(json.loads((checkpoint / skeleton_name).read_text()), tensors)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise _damaged(checkpoint, "its contents do not fit together") from error
+
+
+def _damaged(checkpoint: Path, why: str) -> UserError:
+    run = checkpoint.parent.parent
+    earlier = [p for p in checkpoints(run) if p.name < checkpoint.name]
+    advice = (
+        f"The one before it: `ssr train --resume {run} --iteration {int(earlier[-1].name)}`."
+        if earlier
+        else "There is no earlier one; `ssr train --continue` takes a small checkpoint."
+    )
+    return UserError(f"Checkpoint {checkpoint} is damaged: {why}. {advice}")

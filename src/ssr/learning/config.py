@@ -1,0 +1,177 @@
+"""Every number of the learning side. Defaults are the paper's (Tables 6, 9); comments mark what it leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ssr.errors import UserError
+from ssr.networks.config import NetworkConfig
+from ssr.task.config import TaskConfig
+from ssr.vision.camera import CameraConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPOConfig:
+    """Table 9, PPO."""
+
+    steps: int = 24  #: control steps per world and iteration
+    epochs: int = 5
+    minibatches: int = 4
+    learning_rate: float = 5e-4
+    min_learning_rate: float = 1e-5
+    max_learning_rate: float = 1e-3
+    desired_kl: float = 0.01
+    clip: float = 0.2  #: of ratio and of value change
+    discount: float = 0.99  #: γ
+    trace: float = 0.95  #: λ
+    value_coefficient: float = 1.0
+    entropy_coefficient: float = 0.005
+    final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded
+    max_gradient_norm: float = 1.0  #: actor and critics separately
+    bfloat16: bool = False  #: matrix products of actor and critics
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """Table 9, encoder and estimator: the hybrid prediction loss."""
+
+    learning_rate: float = 5e-4
+    epochs: int = 5  #: the paper gives PPO's
+    minibatches: int = 4  #: of whole worlds
+    base_map: float = 2.0
+    foot_maps: float = 1.0
+    next_proprioception: float = 5.0
+    divergence: float = 1.0  #: of the VAE
+    velocity: float = 2.0
+    max_gradient_norm: float = 1.0
+    bfloat16: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImaginationConfig:
+    """The foothold imagination model (Eq. 1): labels, buffer and training."""
+
+    learning_rate: float = 5e-4
+    capacity: int = 100_000  #: newest samples kept, over all ranks
+    minibatches: int = 8
+    batch_size: int = 4096
+    max_swing_steps: int = 50  #: a longer swing keeps its newest steps
+    min_air_steps: int = 4  #: before a contact counts as a touchdown
+    min_force: float = 5.0  #: N, vertical
+    gate_samples: int = 25_000
+    gate_rmse: float = 0.10  #: m
+    max_gradient_norm: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FootholdConfig:
+    """The foothold reward r^f (Eq. 2, 3)."""
+
+    sigma: float = 0.0625  #: σ_f
+    tolerance: float = 0.03  #: ε_h, m
+    gate_level: int = 5  #: terrain level from which the swing term counts
+    quadrature: str = "grid5"  #: 5 × 5 points out to 2σ; or "hermite3", 3 × 3 Gauss–Hermite
+
+
+@dataclass(frozen=True, kw_only=True)
+class StyleConfig:
+    """Motion priors (Sec. 3.4, Table 9)."""
+
+    learning_rate: float = 5e-4
+    weight_decay: float = 1e-4
+    gradient_penalty: float = 20.0  #: w^gp, halved in the loss as in AMP
+    frames: int = 5
+    stride: int = 2  #: control steps between frames
+    replay: int = 40_000  #: windows per discriminator, over all ranks
+    updates: int = 20  #: per iteration
+    batch_size: int = 1024  #: windows of each side per discriminator and update
+    normalizer_clip: float = 10.0
+    max_gradient_norm: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamWeights:
+    """Advantage weights of Table 6."""
+
+    locomotion: float = 1.0
+    foothold: float = 0.25
+    style: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblationConfig:
+    """Sec. 4.1: one flag each, everything else equal."""
+
+    no_foothold: bool = False  #: no r^f and no critic for it
+    no_imagination: bool = False  #: r^f without its swing term
+    no_symmetry: bool = False  #: plain encoder, no augmentation
+    input_symmetry: bool = False  #: plain encoder; the mirrored input is encoded too, with its own memory
+    no_style: bool = False  #: no r^s and no critic for it
+    single_discriminator: bool = False  #: one discriminator for all terrains
+
+    def __post_init__(self) -> None:
+        if self.no_symmetry and self.input_symmetry:
+            raise UserError("no_symmetry and input_symmetry exclude each other; choose one.")
+
+    @property
+    def equivariant(self) -> bool:
+        return not (self.no_symmetry or self.input_symmetry)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleConfig:
+    """When bootstrap terms fade and randomization ramps up: by measured tracking, not by the clock."""
+
+    bootstrap: bool = False  #: begin with the task's bootstrap terms at full weight
+    ramp: bool = False  #: begin without dynamics randomization
+    walking_ratio: float = 0.75  #: speed along the command ÷ commanded speed that counts as walking
+    losing_ratio: float = 0.45  #: below it the bootstrap comes back
+    walking_survival: float = 0.5  #: mean episode length ÷ the longest possible
+    fade_iterations: int = 200  #: of walking, from full bootstrap to none
+    ramp_iterations: int = 400  #: of walking, from no randomization to all of it
+    smoothing: float = 0.9  #: of the measured ratio, per iteration
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldsConfig:
+    num_envs: int = 4096  #: over all ranks
+    threads: int = 1  #: physics threads per rank
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    iterations: int = 20_000
+    snapshot_iterations: int = 100  #: weights kept for later evaluation
+    checkpoint_minutes: float = 10.0  #: between full checkpoints
+    kept_checkpoints: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    preset: str = "paper"
+    robot: str = "x2"
+    seed: int = 1
+    ranks: int = 0  #: processes; 0 = one per core (CPU) or GPU
+    device: str = "auto"  #: cpu, cuda, or auto
+    env: WorldsConfig = field(default_factory=WorldsConfig)
+    task: TaskConfig = field(default_factory=TaskConfig)
+    camera: CameraConfig = field(default_factory=CameraConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    imagination: ImaginationConfig = field(default_factory=ImaginationConfig)
+    foothold: FootholdConfig = field(default_factory=FootholdConfig)
+    style: StyleConfig = field(default_factory=StyleConfig)
+    streams: StreamWeights = field(default_factory=StreamWeights)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    ablation: AblationConfig = field(default_factory=AblationConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+    def stream_weights(self) -> dict[str, float]:
+        """The reward streams in use, in order. Dropping one is dropping a key."""
+        weights = {"locomotion": self.streams.locomotion}
+        if not self.ablation.no_foothold:
+            weights["foothold"] = self.streams.foothold
+        if not self.ablation.no_style:
+            weights["style"] = self.streams.style
+        return weights

@@ -1,0 +1,53 @@
+"""A run's configuration as JSON and back."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from ssr.errors import UserError, unknown
+from ssr.learning.config import TrainConfig
+from ssr.learning.packing import pack, unpack
+from ssr.learning.writing import write_json
+
+
+def as_dict(config: Any) -> Any:
+    """Nested dataclasses as nested dictionaries."""
+    if is_dataclass(config):
+        return {f.name: as_dict(getattr(config, f.name)) for f in fields(config)}
+    return config
+
+
+def from_dict(kind: type, values: Mapping[str, Any], path: str = "") -> Any:
+    """The dataclass `kind` with the given values; the others keep their defaults. Unknown names are refused."""
+    hints = typing.get_type_hints(kind)
+    known = {f.name for f in fields(kind)}
+    for name in values:
+        if name not in known:
+            raise unknown(f"setting {path}{name} of {kind.__name__}", name, sorted(known))
+    made = {}
+    for name, value in values.items():
+        nested = is_dataclass(hints[name]) and isinstance(value, Mapping)
+        made[name] = from_dict(hints[name], value, f"{path}{name}.") if nested else value
+    return kind(**made)
+
+
+def save(path: Path, config: TrainConfig) -> None:
+    skeleton, _ = pack(as_dict(config))
+    write_json(path, skeleton, indent=1)
+
+
+def load(path: Path) -> TrainConfig:
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise UserError(f"{path} cannot be read. Give a run directory made by `ssr train`.") from error
+    except ValueError as error:
+        raise UserError(f"{path} is not valid JSON. Restore it from the run's backup.") from error
+    config = from_dict(TrainConfig, unpack(content, {}))
+    assert isinstance(config, TrainConfig)
+    return config

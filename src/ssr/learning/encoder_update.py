@@ -1,0 +1,147 @@
+"""Encoder and estimator: the hybrid prediction loss, back through the rollout's steps (Sec. 3.1, Table 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ssr.learning.config import EncoderConfig
+from ssr.learning.optimizer import FlatAdam
+from ssr.learning.precision import autocast
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.rollout import Rollout
+from ssr.networks.build import Networks
+from ssr.networks.encoder import Latents
+from ssr.symmetry.structure import flip_width
+
+LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequences:
+    """T steps of m worlds: what the encoder sees and what it must predict."""
+
+    history: Tensor  #: (T, m, h, P)
+    images: Tensor  #: (f, rows, columns) m, distinct
+    frame_index: Tensor  #: (T, m)
+    hidden: Tensor  #: (m, H) before the first step
+    resets: Tensor  #: (T, m) bool
+    privileged: Tensor  #: (T, m, S)
+    next_proprioception: Tensor  #: (T, m, P)
+    valid: Tensor  #: (T, m) bool
+    unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
+
+
+def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor) -> Sequences:
+    """The chosen worlds (m,) of a rollout that began with the memory hidden (n, H)."""
+    images, frame_index = rollout.camera.of(worlds)
+    return Sequences(
+        history=rollout.history.windows(worlds),
+        images=images,
+        frame_index=frame_index,
+        hidden=hidden[worlds],
+        resets=rollout.restarted[:, worlds],
+        privileged=rollout.privileged[:, worlds],
+        next_proprioception=rollout.next_proprioception[:, worlds],
+        valid=rollout.valid[:, worlds],
+        unbroken=(rollout.valid & ~rollout.ended)[:, worlds],
+    )
+
+
+def with_mirror_images(original: Sequences, mirrored_hidden: Tensor, networks: Networks) -> Sequences:
+    """The same worlds and their mirror images side by side, (T, 2m, ...): input-level augmentation."""
+    vectors = networks.layouts
+
+    def both(x: Tensor, mirrored: Tensor) -> Tensor:
+        return torch.cat((x, mirrored), 1)
+
+    return Sequences(
+        history=both(original.history, vectors.proprioception.mirror(original.history)),
+        images=torch.cat((original.images, flip_width(original.images))),
+        frame_index=both(original.frame_index, original.frame_index + len(original.images)),
+        hidden=torch.cat((original.hidden, mirrored_hidden)),
+        resets=both(original.resets, original.resets),
+        privileged=both(original.privileged, vectors.privileged.mirror(original.privileged)),
+        next_proprioception=both(
+            original.next_proprioception, vectors.proprioception.mirror(original.next_proprioception)
+        ),
+        valid=both(original.valid, original.valid),
+        unbroken=both(original.unbroken, original.unbroken),
+    )
+
+
+def _masked_mse(prediction: Tensor, target: Tensor, mask: Tensor) -> Tensor:
+    """Mean over dimensions, then over the samples where mask."""
+    error = (prediction.float() - target).square().mean(-1)
+    return (error * mask).sum() / mask.sum().clamp_min(1.0)
+
+
+def prediction_losses(networks: Networks, batch: Sequences) -> tuple[dict[str, Tensor], Latents]:
+    """Every part of the hybrid prediction loss, unweighted, in the order of LOSSES."""
+    layout = networks.layouts.privileged
+    encoder = networks.encoder
+    features = encoder.encode_images(batch.images)
+    latents, _ = encoder.sequence(batch.history, features, batch.frame_index, batch.hidden, batch.resets)
+    said = networks.decoders(latents)
+    velocity = networks.estimator(batch.history)
+    valid, unbroken = batch.valid.float(), batch.unbroken.float()
+    mean, log_variance = latents.mean.float(), latents.log_variance.float()
+    kl = 0.5 * (mean.square() + log_variance.exp() - 1.0 - log_variance).sum(-1)
+    losses = {
+        "foot_maps": _masked_mse(
+            said.foot_height_maps, layout.get(batch.privileged, "foot_height_maps"), valid
+        ),
+        "base_map": _masked_mse(said.base_height_map, layout.get(batch.privileged, "base_height_map"), valid),
+        "next_proprioception": _masked_mse(said.next_proprioception, batch.next_proprioception, unbroken),
+        "divergence": (kl * valid).sum() / valid.sum().clamp_min(1.0),
+        "velocity": _masked_mse(velocity, layout.get(batch.privileged, "base_velocity"), valid),
+    }
+    return losses, latents
+
+
+class EncoderTrainer:
+    """One optimizer for encoder, decoders and estimator; no gradient of PPO ever enters them."""
+
+    def __init__(self, networks: Networks, *, config: EncoderConfig, ranks: Ranks = ALONE) -> None:
+        self.networks, self.config = networks, config
+        self.weights = {name: getattr(config, name) for name in LOSSES}
+        self.optimizer = FlatAdam(
+            {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
+            learning_rate=config.learning_rate,
+            max_gradient_norm=config.max_gradient_norm,
+            ranks=ranks,
+        )
+
+    def update(
+        self, rollout: Rollout, hidden: Tensor, mirrored_hidden: Tensor | None = None
+    ) -> dict[str, float]:
+        """Truncated back-propagation through the rollout, minibatches of whole worlds."""
+        device = hidden.device
+        totals = torch.zeros(len(LOSSES) + 1, device=device)
+        for _ in range(self.config.epochs):
+            order = torch.randperm(rollout.num_envs, device=device)
+            for worlds in order.chunk(self.config.minibatches):
+                batch = sequences(rollout, hidden, worlds)
+                if mirrored_hidden is not None:
+                    batch = with_mirror_images(batch, mirrored_hidden[worlds], self.networks)
+                totals += self._step(batch)
+        steps = self.config.epochs * self.config.minibatches
+        values = (totals / steps).tolist()
+        names = [f"encoder/{name}" for name in LOSSES]
+        return dict(zip([*names, "active_latents"], values, strict=True))
+
+    def _step(self, batch: Sequences) -> Tensor:
+        with autocast(self.config.bfloat16, batch.hidden.device):
+            losses, latents = prediction_losses(self.networks, batch)
+        loss = torch.stack([self.weights[name] * losses[name] for name in LOSSES]).sum()
+        extras = self.optimizer.extras[: len(LOSSES) + 1]
+        with torch.no_grad():
+            # A latent dimension is active where its mean varies over the data; collapsed ones stay at zero.
+            active = (latents.mean.flatten(0, 1).float().var(0) > 1e-2).sum()
+            extras[:-1] = torch.stack([losses[name] for name in LOSSES])
+            extras[-1] = active
+        self.optimizer.backward(loss)
+        self.optimizer.step()
+        return extras.clone()

@@ -1,0 +1,134 @@
+"""Where each foot came down, written backwards onto the swing steps that led there (labels p* of Eq. 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ssr.learning.config import ImaginationConfig
+from ssr.task.transition import Transition
+
+
+def to_base(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
+    """Tile-frame points (..., 2) in the yaw-aligned frame of a base at (..., 2), turned by (...)."""
+    c, s = base_yaw.cos(), base_yaw.sin()
+    x, y = (point - base_position).unbind(-1)
+    return torch.stack((c * x + s * y, c * y - s * x), -1)
+
+
+def to_tile(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
+    """The inverse of `to_base`."""
+    c, s = base_yaw.cos(), base_yaw.sin()
+    x, y = point.unbind(-1)
+    return torch.stack((c * x - s * y, s * x + c * y), -1) + base_position
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """Swing steps whose touchdown is now known."""
+
+    input: Tensor  #: (m, S + A) privileged state and action of the swing step
+    foot: Tensor  #: (m,) long, right 0, left 1
+    target: Tensor  #: (m, 2) the touchdown, m, yaw-aligned base frame of that step
+
+
+class FootstepRecorder:
+    """Follows both feet of n worlds in whole control steps and labels each swing once it has landed.
+
+    Step t is a swing step of a foot if the foot is in the air after it. A touchdown is valid if the foot was
+    in the air for `min_air_steps`, presses down with `min_force` inside the 45° cone, and is still in contact
+    one step later. Swings whose episode ends first are dropped.
+    """
+
+    def __init__(self, *, num_envs: int, input_size: int, config: ImaginationConfig, device: str = "cpu"):
+        self.config = config
+        slots = config.max_swing_steps + 2  #: the landing and its confirmation come after the swing
+        self.inputs = torch.zeros(slots, num_envs, input_size, device=device)
+        self.positions = torch.zeros(slots, num_envs, 2, device=device)
+        self.yaws = torch.zeros(slots, num_envs, device=device)
+        self.clock = torch.zeros((), dtype=torch.long)
+        #: the base pose before the coming step is known (it is not right after a restart)
+        self.known = torch.zeros(num_envs, dtype=torch.bool, device=device)
+        self.base_position = torch.zeros(num_envs, 2, device=device)
+        self.base_yaw = torch.zeros(num_envs, device=device)
+        self.air_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps of this swing so far
+        self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of them, stored ones
+        self.landing = torch.zeros(num_envs, 2, dtype=torch.bool, device=device)  #: awaits confirmation
+        self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
+        self.landing_point = torch.zeros(num_envs, 2, 2, device=device)
+
+    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> tuple[Labels, Tensor]:
+        """Take in one step. state (n, S) and action (n, A) before it.
+
+        Returns the swing steps it labelled and (n, 2) which feet completed a valid touchdown with this step
+        (their landing was the step before).
+        """
+        feet, slots = transition.feet, len(self.inputs)
+        now = int(self.clock) % slots
+        self.inputs[now] = torch.cat((state, action), -1)
+        self.positions[now] = self.base_position
+        self.yaws[now] = self.base_yaw
+        sound = transition.valid.unsqueeze(-1)
+
+        confirmed = self.landing & feet.contact & sound
+        labels = self._label(confirmed, now)
+
+        force = feet.force
+        pressed = (force[..., 2] > self.config.min_force) & (
+            force[..., 2] >= force[..., :2].norm(dim=-1)
+        )
+        landed = feet.contact & (self.air_steps >= self.config.min_air_steps) & pressed & sound
+        self.landing = landed
+        self.landing_steps = torch.where(landed, self.recorded, 0)
+        self.landing_point = torch.where(
+            landed.unsqueeze(-1), feet.position[..., :2], self.landing_point
+        )
+        self.air_steps = torch.where(feet.contact, 0, self.air_steps + 1)
+        stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
+        self.recorded = torch.where(feet.contact, 0, stored).clamp_max(self.config.max_swing_steps)
+
+        self.base_position = transition.base_position[:, :2].to(self.base_position.dtype).clone()
+        self.base_yaw = transition.base_yaw.to(self.base_yaw.dtype).clone()
+        self.known = torch.ones_like(self.known)
+        self.clock += 1
+        self.restart(transition.ended | ~transition.valid)
+        return labels, confirmed
+
+    def restart(self, ended: Tensor) -> None:
+        """Forget the swings of the worlds (n,) that ended."""
+        column = ended.unsqueeze(-1)
+        self.known = self.known & ~ended
+        self.landing = self.landing & ~column
+        self.air_steps = torch.where(column, 0, self.air_steps)
+        self.recorded = torch.where(column, 0, self.recorded)
+        self.landing_steps = torch.where(column, 0, self.landing_steps)
+
+    def _label(self, confirmed: Tensor, now: int) -> Labels:
+        """Labels of the swings that ended one step ago; their last stored step is two slots back."""
+        world, foot = confirmed.nonzero(as_tuple=True)
+        length = self.landing_steps[world, foot]
+        swing = torch.arange(len(world), device=world.device).repeat_interleave(length)
+        first = length.cumsum(0) - length
+        back = torch.arange(len(swing), device=world.device) - first[swing]
+        slot = (now - 2 - back) % len(self.inputs)
+        of_world = world[swing]
+        target = to_base(
+            self.landing_point[of_world, foot[swing]],
+            self.positions[slot, of_world],
+            self.yaws[slot, of_world],
+        )
+        return Labels(input=self.inputs[slot, of_world], foot=foot[swing], target=target)
+
+    TENSORS = (
+        "inputs", "positions", "yaws", "clock", "known", "base_position", "base_yaw",
+        "air_steps", "recorded", "landing", "landing_steps", "landing_point",
+    )  # fmt: skip
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {name: getattr(self, name).clone() for name in self.TENSORS}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        for name in self.TENSORS:
+            setattr(self, name, state[name].clone())

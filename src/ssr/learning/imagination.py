@@ -1,0 +1,157 @@
+"""Training the foothold imagination model on touchdowns that came true (Sec. 3.2, Eq. 1)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ssr.learning.config import ImaginationConfig
+from ssr.learning.footsteps import Labels
+from ssr.learning.optimizer import FlatAdam
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.networks.imagination import FootholdImagination
+
+
+def negative_log_likelihood(mean: Tensor, std: Tensor, target: Tensor) -> Tensor:
+    """Eq. 1 for one foot, up to a constant: mean, target (m, 2); std (m,) → (m,)."""
+    return (target - mean).square().sum(-1) / (2.0 * std.square()) + 2.0 * std.log()
+
+
+class LabelBuffer:
+    """The newest labelled swing steps, first in, first out."""
+
+    def __init__(self, capacity: int, input_size: int, device: str = "cpu") -> None:
+        self.input = torch.zeros(capacity, input_size, device=device)
+        self.foot = torch.zeros(capacity, dtype=torch.long, device=device)
+        self.target = torch.zeros(capacity, 2, device=device)
+        self.seen = 0  #: samples ever put in
+
+    @property
+    def size(self) -> int:
+        return min(self.seen, len(self.foot))
+
+    def put(self, labels: Labels) -> None:
+        count, capacity = len(labels.foot), len(self.foot)
+        slots = (self.seen + torch.arange(count, device=self.foot.device)) % capacity
+        newest = slice(max(0, count - capacity), None)
+        for name in ("input", "foot", "target"):
+            getattr(self, name)[slots[newest]] = getattr(labels, name)[newest]
+        self.seen += count
+
+    def sample(self, count: int) -> Labels:
+        index = torch.randint(self.size, (count,), device=self.foot.device)
+        return Labels(input=self.input[index], foot=self.foot[index], target=self.target[index])
+
+    def state_dict(self) -> dict[str, object]:
+        n = self.size
+        return {
+            "input": self.input[:n].clone(),
+            "foot": self.foot[:n].clone(),
+            "target": self.target[:n].clone(),
+            "seen": self.seen,
+        }
+
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        self.seen = int(state["seen"])  # type: ignore[call-overload]
+        for name in ("input", "foot", "target"):
+            stored = state[name]
+            assert isinstance(stored, Tensor)
+            getattr(self, name)[: len(stored)] = stored
+
+
+class Imagination:
+    """The model, its buffer and whether its predictions can be trusted yet."""
+
+    def __init__(
+        self,
+        model: FootholdImagination,
+        *,
+        state_size: int,
+        action_size: int,
+        config: ImaginationConfig,
+        ranks: Ranks = ALONE,
+        device: str = "cpu",
+    ) -> None:
+        self.model, self.config, self.ranks, self.state_size = model, config, ranks, state_size
+        self.buffer = LabelBuffer(
+            max(1, config.capacity // ranks.size), state_size + action_size, device
+        )
+        self.fresh: list[Labels] = []  #: labels the model has not been trained on
+        self.total = 0  #: labels ever seen, over all ranks
+        self.rmse = float("inf")  #: m, on labels before they were trained on
+        self.optimizer = FlatAdam(
+            {"imagination": model},
+            learning_rate=config.learning_rate,
+            max_gradient_norm=config.max_gradient_norm,
+            ranks=ranks,
+        )
+
+    @property
+    def trusted(self) -> bool:
+        return self.total >= self.config.gate_samples and self.rmse < self.config.gate_rmse
+
+    def put(self, labels: Labels) -> None:
+        if len(labels.foot):
+            self.fresh.append(labels)
+
+    def update(self) -> dict[str, float]:
+        """Validate on the fresh labels, put them into the buffer, and train on samples of it."""
+        device = self.buffer.foot.device
+        error = torch.zeros(2, dtype=torch.float64, device=device)
+        if self.fresh:
+            labels = Labels(
+                input=torch.cat([x.input for x in self.fresh]),
+                foot=torch.cat([x.foot for x in self.fresh]),
+                target=torch.cat([x.target for x in self.fresh]),
+            )
+            self.fresh = []
+            with torch.no_grad():
+                mean, _ = self._predict(labels)
+                error[0] = (mean - labels.target).square().sum()
+                error[1] = len(labels.foot)
+            self.buffer.put(labels)
+        fill = torch.tensor([self.buffer.size], dtype=torch.float64, device=device)
+        self.ranks.sum_(both := torch.cat((error, fill, (fill == 0).double())))
+        squared, count, filled, empty = both.tolist()
+        self.total += int(count)
+        if count:
+            self.rmse = (squared / count) ** 0.5
+        loss = 0.0
+        if not empty:
+            size = min(self.config.batch_size, int(filled)) // self.ranks.size
+            for _ in range(self.config.minibatches):
+                loss += self._step(max(1, size)) / self.config.minibatches
+        return {
+            "foothold_rmse": self.rmse,
+            "imagination_loss": loss,
+            "imagination_samples": float(self.total),
+        }
+
+    def _predict(self, labels: Labels) -> tuple[Tensor, Tensor]:
+        state, action = labels.input.split((self.state_size, labels.input.shape[1] - self.state_size), 1)
+        mean, std = self.model(state, action)
+        rows = torch.arange(len(labels.foot), device=labels.foot.device)
+        return mean[rows, labels.foot], std[rows, labels.foot]
+
+    def _step(self, size: int) -> float:
+        labels = self.buffer.sample(size)
+        loss = negative_log_likelihood(*self._predict(labels), labels.target).mean()
+        self.optimizer.extras[0] = loss.detach()
+        self.optimizer.backward(loss)
+        self.optimizer.step()
+        return float(self.optimizer.extras[0])
+
+    def state_dict(self) -> dict[str, object]:
+        assert not self.fresh, "save between iterations"
+        return {
+            "buffer": self.buffer.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "total": self.total,
+            "rmse": self.rmse,
+        }
+
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        self.buffer.load_state_dict(state["buffer"])  # type: ignore[arg-type]
+        self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
+        self.total = int(state["total"])  # type: ignore[call-overload]
+        self.rmse = float(state["rmse"])  # type: ignore[arg-type]

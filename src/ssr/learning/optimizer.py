@@ -1,0 +1,104 @@
+"""Adam over one flat parameter vector: one reduction, one clip per network and one fused step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+
+import torch
+from torch import Tensor, nn
+
+from ssr.learning.ranks import ALONE, Ranks
+
+EXTRAS = 8  #: numbers that travel with the gradient in its one reduction
+
+
+class NonFiniteGradient(ArithmeticError):
+    """The gradient holds a NaN or an infinity; the parameters are still those before the step."""
+
+
+class FlatAdam:
+    """Adam for named networks whose parameters are made views of one flat vector.
+
+    Gradients are views of a second flat vector, so that `step` needs one all-reduce whatever the number of
+    layers. Values in `extras` are averaged over the ranks in the same reduction.
+    """
+
+    def __init__(
+        self,
+        networks: Mapping[str, nn.Module],
+        *,
+        learning_rate: float,
+        weight_decay: float = 0.0,
+        max_gradient_norm: float | None = 1.0,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        self.networks = dict(networks)
+        self.max_gradient_norm = max_gradient_norm
+        self.ranks = ranks
+        sizes = {
+            name: sum(p.numel() for p in network.parameters()) for name, network in self.networks.items()
+        }
+        first = next(p for network in self.networks.values() for p in network.parameters())
+        total = sum(sizes.values())
+        self.values = torch.empty(total, device=first.device)
+        self._reduced = torch.zeros(total + EXTRAS, device=first.device)
+        self.gradient = self._reduced[:total]
+        self.extras = self._reduced[total:]
+        self.parts: dict[str, Tensor] = {}
+        start = 0
+        for name, network in self.networks.items():
+            self.parts[name] = self.gradient[start : start + sizes[name]]
+            for parameter in network.parameters():
+                place = slice(start, start + parameter.numel())
+                self.values[place] = parameter.detach().flatten()
+                parameter.data = self.values[place].view_as(parameter)
+                parameter.grad = self.gradient[place].view_as(parameter)
+                start += parameter.numel()
+        ranks.share_(self.values)
+        self._flat = nn.Parameter(self.values, requires_grad=True)
+        self._flat.grad = self.gradient
+        self._adam = torch.optim.Adam(
+            [self._flat], lr=learning_rate, weight_decay=weight_decay, fused=True, betas=(0.9, 0.999)
+        )
+
+    @property
+    def learning_rate(self) -> float:
+        return float(self._adam.param_groups[0]["lr"])
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        self._adam.param_groups[0]["lr"] = value
+
+    def backward(self, loss: Tensor) -> None:
+        """Gradient of `loss`, averaged over the ranks together with `extras`, clipped per network."""
+        self.gradient.zero_()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.ranks.mean_(self._reduced)
+        for name, part in self.parts.items():
+            norm = float(torch.linalg.vector_norm(part))
+            if not isfinite(norm):
+                raise NonFiniteGradient(name)
+            if self.max_gradient_norm is not None and norm > self.max_gradient_norm:
+                part.mul_(self.max_gradient_norm / (norm + 1e-6))
+
+    def step(self) -> None:
+        self._adam.step()
+
+    def state_dict(self) -> dict[str, object]:
+        state = self._adam.state.get(self._flat, {})
+        return {
+            "learning_rate": self.learning_rate,
+            "step": state.get("step", torch.zeros(())).clone(),
+            "mean": state.get("exp_avg", torch.zeros_like(self.values)).clone(),
+            "square": state.get("exp_avg_sq", torch.zeros_like(self.values)).clone(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        self.learning_rate = float(state["learning_rate"])  # type: ignore[arg-type]
+        tensors = {k: v for k, v in state.items() if isinstance(v, Tensor)}
+        self._adam.state[self._flat] = {
+            "step": tensors["step"].to(torch.float32).clone(),
+            "exp_avg": tensors["mean"].to(self.values).clone(),
+            "exp_avg_sq": tensors["square"].to(self.values).clone(),
+        }

@@ -1,0 +1,199 @@
+"""PPO with one critic per reward stream and mirror augmentation (Sec. 3.1, 3.3, Table 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ssr.learning.config import PPOConfig
+from ssr.learning.gae import advantages
+from ssr.learning.moments import mean_and_std
+from ssr.learning.optimizer import FlatAdam
+from ssr.learning.precision import autocast
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.rollout import Rollout
+from ssr.networks.actor import MoEActor
+from ssr.networks.critics import Critics
+from ssr.networks.gaussian import divergence, entropy, log_probability
+
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Flat samples of one iteration and their mirror images. k streams in the order of `streams`."""
+
+    observation: Tensor  #: (2, b, O) o^a, then its mirror image; (1, b, O) without augmentation
+    privileged: Tensor  #: (2, b, S)
+    action: Tensor  #: (2, b, A)
+    mean: Tensor  #: (b, A) of the policy that acted
+    log_prob: Tensor  #: (b,)
+    values: Tensor  #: (k, b)
+    returns: Tensor  #: (k, b)
+    advantage: Tensor  #: (b,) weighted sum of the streams' normalised advantages
+    weight: Tensor  #: (b,) 0 masks a sample
+
+    @property
+    def size(self) -> int:
+        return len(self.advantage)
+
+
+@torch.no_grad()
+def stream_values(critics: Critics, states: Tensor, streams: tuple[str, ...]) -> Tensor:
+    """(k, ...) values of states (..., S)."""
+    values = critics(states.flatten(0, -2))
+    return torch.stack([values[name].float().view(states.shape[:-1]) for name in streams])
+
+
+def prepare(
+    rollout: Rollout,
+    last_privileged: Tensor,
+    critics: Critics,
+    *,
+    weights: Mapping[str, float],
+    config: PPOConfig,
+    mirror: Callable[[Rollout], tuple[Tensor, Tensor, Tensor]] | None,
+    ranks: Ranks = ALONE,
+) -> Batch:
+    """Values, returns and advantages per stream; A = Σ w·A_stream, each normalised over the whole batch.
+
+    last_privileged: (n, S) of the observation after the last step.
+    mirror: gives (T, n, ...) mirrored actor observation, privileged state and action.
+    """
+    streams = tuple(weights)
+    states = torch.cat((rollout.privileged, last_privileged.unsqueeze(0)))
+    values = stream_values(critics, states, streams)
+    rewards = torch.stack([rollout.rewards[name] for name in streams])
+    # A sample that went non-finite earns its own value, so that nothing flows back through the cut.
+    rewards = torch.where(rollout.valid, rewards, values[:, :-1])
+    cut = rollout.cut_states()
+    if cut is not None:
+        step, world, reached = cut
+        rewards[:, step, world] += config.discount * stream_values(critics, reached, streams)
+    gain = torch.stack(
+        [
+            advantages(r, v[:-1], v[-1], rollout.ended, discount=config.discount, trace=config.trace)
+            for r, v in zip(rewards, values, strict=True)
+        ]
+    ).flatten(1)
+    old_values = values[:, :-1].flatten(1)
+    weight = rollout.valid.flatten().float()
+    mean, std = mean_and_std(gain, weight, ranks)
+    normalized = (gain - mean.unsqueeze(1)) / (std.unsqueeze(1) + 1e-8)
+    scale = torch.tensor([weights[name] for name in streams], device=gain.device)
+    originals = (rollout.actor, rollout.privileged, rollout.action)
+    sides = (originals, mirror(rollout)) if mirror is not None else (originals,)
+    observation, privileged, action = (
+        torch.stack([x.flatten(0, 1) for x in parts]) for parts in zip(*sides, strict=True)
+    )
+    return Batch(
+        observation=observation,
+        privileged=privileged,
+        action=action,
+        mean=rollout.mean.flatten(0, 1),
+        log_prob=rollout.log_prob.flatten(),
+        values=old_values,
+        returns=gain + old_values,
+        advantage=scale @ normalized,
+        weight=weight,
+    )
+
+
+class PPO:
+    """The clipped surrogate, the clipped value losses and the adaptive learning rate."""
+
+    def __init__(
+        self,
+        actor: MoEActor,
+        critics: Critics,
+        *,
+        streams: tuple[str, ...],
+        config: PPOConfig,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        self.actor, self.critics, self.streams, self.config, self.ranks = (
+            actor,
+            critics,
+            streams,
+            config,
+            ranks,
+        )
+        self.optimizer = FlatAdam(
+            {"actor": actor, "critics": critics},
+            learning_rate=config.learning_rate,
+            max_gradient_norm=config.max_gradient_norm,
+            ranks=ranks,
+        )
+
+    def update(self, batch: Batch, std: Tensor, entropy_coefficient: float) -> dict[str, float]:
+        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted."""
+        old_std = std.clone()
+        size = batch.size // self.config.minibatches
+        sums: dict[str, float] = {}
+        for _ in range(self.config.epochs):
+            order = torch.randperm(batch.size, device=batch.advantage.device)
+            for k in range(self.config.minibatches):
+                for name, value in self._step(
+                    batch, order[k * size : (k + 1) * size], old_std, entropy_coefficient
+                ):
+                    sums[name] = sums.get(name, 0.0) + value
+        steps = self.config.epochs * self.config.minibatches
+        metrics = {name: value / steps for name, value in sums.items()}
+        return metrics | {"learning_rate": self.optimizer.learning_rate}
+
+    def _step(
+        self, batch: Batch, index: Tensor, old_std: Tensor, entropy_coefficient: float
+    ) -> list[tuple[str, float]]:
+        config, b = self.config, len(index)
+        sides = len(batch.observation)
+        weight = batch.weight[index]
+        weight = weight / weight.sum().clamp_min(1.0)
+        with autocast(config.bfloat16, index.device):
+            mean = self.actor(batch.observation[:, index].flatten(0, 1)).float()
+            values = self.critics(batch.privileged[:, index].flatten(0, 1))
+        std = self.actor.std
+        log_prob = log_probability(batch.action[:, index].flatten(0, 1), mean, std).view(sides, b)
+
+        # Mirrored samples keep the old log-probability, value, return and advantage of their originals.
+        ratio = (log_prob - batch.log_prob[index]).exp()
+        gain = batch.advantage[index]
+        clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+        surrogate = (torch.maximum(-gain * ratio, -gain * clipped) * weight).sum() / sides
+
+        value_loss = torch.zeros((), device=mean.device)
+        for k, name in enumerate(self.streams):
+            value = values[name].float().view(sides, b)
+            old, target = batch.values[k, index], batch.returns[k, index]
+            near = old + (value - old).clamp(-config.clip, config.clip)
+            error = torch.maximum((value - target).square(), (near - target).square())
+            value_loss = value_loss + (error * weight).sum() / sides
+
+        spread = entropy(self.actor.std)
+        loss = surrogate + config.value_coefficient * value_loss - entropy_coefficient * spread
+        with torch.no_grad():
+            kl = (divergence(batch.mean[index], old_std, mean[:b], std) * weight).sum()
+            outside = (((ratio[0] - 1.0).abs() > config.clip).float() * weight).sum()
+            self.optimizer.extras[:4] = torch.stack((kl, surrogate.detach(), value_loss.detach(), outside))
+        self.optimizer.backward(loss)
+        kl_mean, surrogate_mean, value_mean, outside_mean = self.optimizer.extras[:4].tolist()
+        self._adapt(kl_mean)
+        self.optimizer.step()
+        self.actor.clamp_std_()
+        return [
+            ("kl", kl_mean),
+            ("surrogate_loss", surrogate_mean),
+            ("value_loss", value_mean),
+            ("clipped_share", outside_mean),
+            ("entropy", float(spread.detach())),
+        ]
+
+    def _adapt(self, kl: float) -> None:
+        """Adaptive KL: the learning rate falls where the policy moved too far and rises where it hardly moved."""
+        config, rate = self.config, self.optimizer.learning_rate
+        if kl > 2.0 * config.desired_kl:
+            rate /= 1.5
+        elif 0.0 < kl < 0.5 * config.desired_kl:
+            rate *= 1.5
+        self.optimizer.learning_rate = min(max(rate, config.min_learning_rate), config.max_learning_rate)

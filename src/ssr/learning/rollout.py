@@ -1,0 +1,184 @@
+"""One iteration's experience: T steps of n worlds, every proprioceptive frame and camera image stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from ssr.task.transition import Observation, Transition
+
+
+class FrameHistory:
+    """Windows over a growing sequence of frames, stored without repeating them.
+
+    A window begins with the episode's first frame repeated, as the environment's own windows do. The window of
+    step t spans `length` frames `stride` steps apart, the newest last.
+    """
+
+    def __init__(
+        self, *, steps: int, num_envs: int, size: int, length: int, stride: int = 1, device: str = "cpu"
+    ) -> None:
+        self.length, self.stride = length, stride
+        self.past = (length - 1) * stride  #: frames of the past carried into a rollout
+        self.frames = torch.zeros(self.past + steps, num_envs, size, device=device)
+        self.start = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
+        self._steps = torch.arange(steps, device=device)
+        self._worlds = torch.arange(num_envs, device=device)
+        self._offsets = torch.arange(length, device=device) * stride
+
+    def begin(self, windows: Tensor) -> None:
+        """Start a rollout at stride 1 from the windows (n, length, size) of its first step."""
+        self.frames[: self.length] = windows.transpose(0, 1)
+        self.start[0] = 0
+
+    def put(self, t: int, frame: Tensor, restarted: Tensor) -> None:
+        """Add the frames (n, size) of step t; `restarted` worlds (n,) begin an episode with it."""
+        self.frames[self.past + t] = frame
+        before = self.start[t - 1] if t else torch.zeros_like(self.start[0])
+        self.start[t] = torch.where(restarted, self.past + t, before)
+
+    def carry(self) -> None:
+        """Make the last frames the past of the next rollout, repeating first frames where needed."""
+        kept = torch.arange(len(self.start), len(self.frames), device=self.start.device)
+        index = torch.maximum(kept.unsqueeze(1), self.start[-1])
+        self.frames[: self.past] = self.frames[index, self._worlds]
+
+    def windows(self, worlds: Tensor) -> Tensor:
+        """(T, m, length, size) windows of every step in the chosen worlds (m,)."""
+        index = self._steps.view(-1, 1, 1) + self._offsets
+        index = torch.maximum(index, self.start[:, worlds].unsqueeze(-1))
+        return self.frames[index, worlds.view(1, -1, 1)]
+
+    def window(self, t: int) -> Tensor:
+        """(n, length, size) windows of step t."""
+        index = torch.maximum(t + self._offsets, self.start[t].unsqueeze(-1))
+        return self.frames[index, self._worlds.unsqueeze(1)]
+
+
+class CameraFrames:
+    """Distinct camera images and, for every step and world, which of them was seen."""
+
+    def __init__(self, *, steps: int, num_envs: int, device: str = "cpu") -> None:
+        self.index = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
+        self._images: list[Tensor] = []
+        self._owners: list[Tensor] = []
+        self._count = 0
+
+    def begin(self) -> None:
+        self._images, self._owners, self._count = [], [], 0
+
+    def put(self, t: int, depth: Tensor, fresh: Tensor) -> None:
+        """Store the images of the worlds where `fresh`; the others still see their previous one."""
+        worlds = fresh.nonzero().squeeze(1)
+        self.index[t] = self.index[t - 1] if t else 0
+        self.index[t, worlds] = torch.arange(
+            self._count, self._count + len(worlds), device=self.index.device
+        )
+        self._images.append(depth[worlds].clone())
+        self._owners.append(worlds)
+        self._count += len(worlds)
+
+    @property
+    def images(self) -> Tensor:
+        """(F, height, width) metres, each distinct frame once."""
+        if len(self._images) > 1:
+            self._images = [torch.cat(self._images)]
+        return self._images[0]
+
+    @property
+    def owners(self) -> Tensor:
+        """(F,) the world that saw each image."""
+        if len(self._owners) > 1:
+            self._owners = [torch.cat(self._owners)]
+        return self._owners[0]
+
+    def of(self, worlds: Tensor) -> tuple[Tensor, Tensor]:
+        """Images (f, height, width) seen by the chosen worlds and the index (T, m) into them."""
+        chosen = torch.zeros(self.index.shape[1], dtype=torch.bool, device=self.index.device)
+        chosen[worlds] = True
+        mask = chosen[self.owners]
+        place = mask.cumsum(0) - 1
+        return self.images[mask], place[self.index[:, worlds]]
+
+
+class Rollout:
+    """Everything the updates need, (T, n, ...). Nothing stored is a view of the environment's buffers."""
+
+    def __init__(
+        self,
+        *,
+        steps: int,
+        num_envs: int,
+        history: int,
+        sizes: Mapping[str, int],
+        streams: tuple[str, ...],
+        mirrored_observation: bool = False,
+        device: str = "cpu",
+    ) -> None:
+        """`sizes` gives the length of proprioception, actor, privileged and action vectors."""
+        self.steps, self.num_envs = steps, num_envs
+
+        def store(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(steps, num_envs, *shape, dtype=dtype, device=device)
+
+        self.history = FrameHistory(
+            steps=steps, num_envs=num_envs, size=sizes["proprioception"], length=history, device=device
+        )
+        self.camera = CameraFrames(steps=steps, num_envs=num_envs, device=device)
+        self.restarted = store(dtype=torch.bool)  #: the world began an episode with this observation
+        self.actor = store(sizes["actor"])  #: o^a
+        self.actor_mirrored = store(sizes["actor"]) if mirrored_observation else None
+        self.privileged = store(sizes["privileged"])  #: s_t
+        self.action = store(sizes["action"])
+        self.mean = store(sizes["action"])  #: of the policy that acted
+        self.log_prob = store()
+        self.next_proprioception = store(sizes["proprioception"])  #: clean o^p of the state reached
+        self.rewards = {name: store() for name in streams}
+        self.ended = store(dtype=torch.bool)
+        self.truncated = store(dtype=torch.bool)
+        self.valid = store(dtype=torch.bool)
+        self._last: list[tuple[int, Tensor, Tensor]] = []
+
+    def begin(self) -> None:
+        self.camera.begin()
+        self._last = []
+
+    def put_observation(self, t: int, observation: Observation, restarted: Tensor) -> None:
+        if t == 0:
+            self.history.begin(observation.history)
+        else:
+            self.history.put(t, observation.history[:, -1], restarted)
+        fresh = torch.ones_like(restarted) if t == 0 else observation.depth_fresh | restarted
+        self.camera.put(t, observation.depth, fresh)
+        self.restarted[t] = restarted
+        self.privileged[t] = observation.privileged
+
+    def put_transition(self, t: int, transition: Transition) -> None:
+        """A step that went non-finite is stored as zeros, cut there and masked by `valid`."""
+        valid = transition.valid
+        self.valid[t] = valid
+        self.ended[t] = transition.ended | ~valid
+        self.truncated[t] = transition.truncated & ~transition.terminated & valid
+        column = valid.unsqueeze(-1)
+        self.next_proprioception[t] = torch.where(column, transition.proprioception, 0.0)
+        cut = self.truncated[t].nonzero().squeeze(1)
+        if len(cut):
+            self._last.append((t, cut, transition.privileged[cut]))
+
+    def put_reward(self, t: int, stream: str, reward: Tensor) -> None:
+        self.rewards[stream][t] = torch.where(self.valid[t], reward, 0.0)
+
+    def cut_states(self) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Step (k,), world (k,) and state reached (k, S) of every episode cut by time."""
+        if not self._last:
+            return None
+        step = torch.cat([torch.full_like(worlds, t) for t, worlds, _ in self._last])
+        return step, torch.cat([w for _, w, _ in self._last]), torch.cat([s for *_, s in self._last])
+
+    def nbytes(self) -> int:
+        """Bytes held, for the memory figures."""
+        tensors = [v for v in vars(self).values() if isinstance(v, Tensor)]
+        tensors += [*self.rewards.values(), self.history.frames, self.camera.index, self.camera.images]
+        return sum(t.nbytes for t in tensors)

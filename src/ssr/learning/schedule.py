@@ -1,0 +1,38 @@
+"""When the bootstrap fades and randomization ramps up: by how well the robot walks."""
+
+from __future__ import annotations
+
+from ssr.learning.config import ScheduleConfig
+
+
+class Schedule:
+    """Two shares in [0, 1], moved once per iteration by measured tracking and survival."""
+
+    def __init__(self, config: ScheduleConfig) -> None:
+        self.config = config
+        self.bootstrap = 1.0 if config.bootstrap else 0.0
+        self.ramp = 0.0 if config.ramp else 1.0
+        self.tracking = 0.0  #: smoothed speed along the command ÷ commanded speed
+        self.survival = 0.0  #: smoothed mean episode length ÷ the longest possible
+
+    def advance(self, tracking: float, survival: float) -> None:
+        """tracking and survival of one iteration."""
+        config, s = self.config, self.config.smoothing
+        self.tracking = s * self.tracking + (1.0 - s) * tracking
+        self.survival = s * self.survival + (1.0 - s) * survival
+        walking = self.tracking >= config.walking_ratio and self.survival >= config.walking_survival
+        lost = self.tracking < config.losing_ratio
+        if config.bootstrap:
+            if walking:
+                self.bootstrap = max(0.0, self.bootstrap - 1.0 / config.fade_iterations)
+            elif lost:
+                self.bootstrap = min(1.0, self.bootstrap + 1.0 / config.fade_iterations)
+        if config.ramp and walking:
+            self.ramp = min(1.0, self.ramp + 1.0 / config.ramp_iterations)
+
+    def state_dict(self) -> dict[str, float]:
+        return {k: getattr(self, k) for k in ("bootstrap", "ramp", "tracking", "survival")}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        for name, value in state.items():
+            setattr(self, name, float(value))

@@ -1,0 +1,114 @@
+"""What a rollout says about how training goes, summed over all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.rollout import Rollout
+from ssr.symmetry.layout import Layout
+from ssr.task.transition import Transition
+from ssr.terrain.settings import TERRAIN_TYPES
+
+SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
+MOVING = 0.3  #: m/s: slower commands say little about tracking
+
+
+class Tally:
+    """Named sums and their counts; a metric is sum ÷ count over all ranks."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, Tensor] = {}
+
+    def add(self, name: str, total: Tensor | float, count: Tensor | float) -> None:
+        pair = torch.stack([torch.as_tensor(x, dtype=torch.float64).reshape(()).cpu() for x in (total, count)])
+        self.sums[name] = self.sums[name] + pair if name in self.sums else pair
+
+    def means(self, ranks: Ranks = ALONE) -> dict[str, float]:
+        """Means of everything added since the last call; names without a sample are left out."""
+        names = sorted(self.sums)
+        if not names:
+            return {}
+        pairs = ranks.sum_(torch.stack([self.sums[name] for name in names]))
+        self.sums = {}
+        return {
+            name: total / count for name, (total, count) in zip(names, pairs.tolist(), strict=True) if count
+        }
+
+
+class Statistics:
+    """Returns and lengths of episodes, tracking, touchdowns, support and levels."""
+
+    def __init__(self, num_envs: int, streams: tuple[str, ...], layout: Layout, control_period: float) -> None:
+        self.layout, self.period = layout, control_period
+        self.returns = {name: torch.zeros(num_envs) for name in streams}
+        self.lengths = torch.zeros(num_envs)
+        self.landing_support = torch.zeros(num_envs, 2)  #: under each foot one step ago
+        self.tally = Tally()
+        self._velocity_scale = _scale(layout, "base_velocity")
+        self._command_scale = _scale(layout, "command")
+
+    def observe(self, transition: Transition, deficiency: Tensor, touchdown: Tensor) -> None:
+        """deficiency (n, 2): ρ under the feet now. touchdown (n, 2): landings of one step ago, now confirmed."""
+        add, valid = self.tally.add, transition.valid
+        layout, reached = self.layout, transition.privileged
+        velocity = (layout.get(reached, "base_velocity") / self._velocity_scale)[:, :2]
+        command = (layout.get(reached, "command") / self._command_scale)[:, :2]
+        moving = valid & (command.norm(dim=-1) > MOVING)
+        add("tracking", ((velocity * command).sum(-1) * moving).sum(), (command.square().sum(-1) * moving).sum())
+        add("velocity_error", ((velocity - command).norm(dim=-1) * moving).sum(), moving.sum())
+        add("touchdowns_per_second", touchdown.sum(), valid.sum() * 2 * self.period)
+        support = self.landing_support[touchdown]
+        add("safe_foothold_rate", (support > SAFE_SUPPORT).sum(), len(support))
+        add("mean_support", support.sum(), len(support))
+        self.landing_support = 1.0 - deficiency
+        add("power", (transition.power * valid).sum(), valid.sum())
+        add("falls_per_minute", (transition.terminated & valid).sum(), valid.sum() * self.period / 60.0)
+        add("bad_worlds", (~valid).sum(), 1.0)
+        for name, term in transition.terms.items():
+            add(f"reward/{name}", (term * valid).sum(), valid.sum())
+
+    def finish(self, rollout: Rollout) -> None:
+        """Episode returns and lengths, once every stream's rewards are known."""
+        for t in range(rollout.steps):
+            ended = rollout.ended[t]
+            count = ended.sum()
+            self.lengths += 1
+            for name, total in self.returns.items():
+                total += rollout.rewards[name][t]
+                self.tally.add(f"return/{name}", total[ended].sum(), count)
+                total[ended] = 0.0
+            self.tally.add("episode_steps", self.lengths[ended].sum(), count)
+            self.lengths[ended] = 0.0
+        for name in self.returns:
+            reward, valid = rollout.rewards[name], rollout.valid
+            self.tally.add(f"mean_reward/{name}", reward.sum(), valid.sum() * self.period)
+
+    def levels(self, levels: Tensor, terrain_type: Tensor, reached_top: Tensor | None) -> None:
+        """levels, terrain_type (n,) of all worlds; reached_top (n,) bool: crossed the hardest tile once."""
+        for k, name in enumerate(TERRAIN_TYPES):
+            chosen = terrain_type == k
+            self.tally.add(f"level/{name}", levels[chosen].sum(), chosen.sum())
+            if reached_top is not None:
+                self.tally.add(f"reached_top/{name}", reached_top[chosen].sum(), chosen.sum())
+
+    def state_dict(self) -> dict[str, object]:
+        return {
+            "returns": {k: v.clone() for k, v in self.returns.items()},
+            "lengths": self.lengths.clone(),
+            "landing_support": self.landing_support.clone(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        for name, stored in state["returns"].items():  # type: ignore[attr-defined]
+            self.returns[name].copy_(stored)
+        self.lengths.copy_(state["lengths"])  # type: ignore[arg-type]
+        self.landing_support.copy_(state["landing_support"])  # type: ignore[arg-type]
+
+
+def _scale(layout: Layout, name: str) -> Tensor:
+    segment = next(s for s in layout if s.name == name)
+    return torch.as_tensor(segment.scale, dtype=torch.float32)
