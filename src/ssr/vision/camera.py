@@ -1,0 +1,242 @@
+"""`DepthCamera`: every world's depth camera, with its own mounting, frame rate and latency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ssr.errors import UserError
+from ssr.robots.spec import RobotSpec
+from ssr.terrain.field import TerrainField
+from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion, product, rotated
+from ssr.vision.renderer import Backend, DepthRenderer
+from ssr.vision.sensor import SensorConfig, sense
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraConfig:
+    """A RealSense D435i whose images are shrunk and then cropped to their centre (Appendix D)."""
+
+    width: int = 36  #: columns kept
+    height: int = 36  #: rows kept
+    sensor_pixels: tuple[int, int] = (640, 360)  #: columns, rows before shrinking
+    sensor_fov: tuple[float, float] = (87.0, 58.0)  #: degrees, horizontal and vertical
+    shrink: int = 10  #: sensor pixels per image pixel, each way
+    near: float = 0.1  #: m
+    far: float = 3.0  #: m
+    period: int = 1  #: control steps from one frame to the next
+    latency: int = 0  #: control steps from a frame's capture until it is seen
+    random_phase: bool = True  #: worlds take their frames at different steps
+    position_range: float = 0.01  #: m, ± on each axis (Table 10)
+    orientation_range: float = 1.0  #: degrees, ± about each axis (Table 10)
+    horizontal_fov_range: float = 1.0  #: degrees, ± (Table 10)
+    vertical_fov_range: float = 1.0  #: degrees, ± (Table 10)
+    sensor: SensorConfig = field(default_factory=SensorConfig)
+    backend: Backend = "auto"
+
+    def __post_init__(self) -> None:
+        columns, rows = (pixels // self.shrink for pixels in self.sensor_pixels)
+        if not (0 < self.width <= columns and 0 < self.height <= rows):
+            raise UserError(
+                f"Camera image of {self.width}×{self.height}: the sensor shrunk by {self.shrink} "
+                f"has only {columns}×{rows} pixels."
+            )
+        if self.period < 1 or self.latency < 0:
+            raise UserError(
+                f"Camera with period {self.period} and latency {self.latency} control steps: "
+                "the period must be at least 1, the latency at least 0."
+            )
+
+    @property
+    def fov(self) -> tuple[float, float]:
+        """Horizontal and vertical field of view (rad) of what is left after cropping."""
+        kept = (self.width, self.height)
+        horizontal, vertical = (
+            2.0 * math.atan(math.tan(math.radians(full) / 2) * pixels * self.shrink / total)
+            for full, pixels, total in zip(self.sensor_fov, kept, self.sensor_pixels, strict=True)
+        )
+        return horizontal, vertical
+
+
+class DepthCamera:
+    """The cameras of n worlds, fixed to the robot's base link.
+
+    Each control step: `reset` the worlds that start anew, then `capture` all. `image` (n, H, W) is what each
+    robot sees: z-depth in metres, row 0 on top, column 0 on the left; `age` (n,) int64 the control steps
+    since it was taken. `offsets` holds the mounting errors drawn at the last reset. `links`: the order of link
+    poses. `generator` draws offsets, phases and sensor noise; whoever owns it saves it.
+    """
+
+    def __init__(
+        self,
+        robot: RobotSpec,
+        num_envs: int,
+        config: CameraConfig | None = None,
+        *,
+        links: Sequence[str],
+        generator: torch.Generator,
+        threads: int = 0,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.robot, self.num_envs, self.config = robot, num_envs, config or CameraConfig()
+        config = self.config
+        if robot.base_link not in links:
+            raise UserError(
+                f"{robot.name}: the camera sits on the base link {robot.base_link!r}, which carries "
+                "no shape; give it one."
+            )
+        self.device = torch.device(device)
+        self.generator = generator
+        self.renderer = DepthRenderer(
+            robot.shapes, links, config.height, config.width, config.near, config.far,
+            device=self.device, backend=config.backend, threads=max(threads, 1),
+        )  # fmt: skip
+        self._base = list(links).index(robot.base_link)
+        whole = lambda: torch.zeros(num_envs, dtype=torch.int64, device=self.device)
+        shape = (num_envs, config.height, config.width)
+        self.image = torch.full(shape, config.far, device=self.device)
+        # Frames on their way: the one captured as number k of its world waits in slot k modulo the slots.
+        self._slots = config.latency // config.period + 1 if config.latency else 0
+        self._waiting = torch.full((self._slots, *shape), config.far, device=self.device)
+        self.clock = whole()  #: control steps; a frame is taken where the period divides it
+        self.age = whole()
+        self._new = torch.zeros(
+            num_envs, dtype=torch.bool, device=self.device
+        )  #: reset since the last capture
+        self._all = torch.arange(num_envs, device=self.device)
+        self.offsets = CameraOffsets.none(num_envs, self.device)
+        floats = lambda size: torch.empty(num_envs, size, device=self.device)
+        self._position, self._quaternion, self._tan_half_fov = floats(3), floats(4), floats(2)
+        self._mount(self._all)
+
+    # ---- mounting ---------------------------------------------------------------------------------------
+
+    def set_offsets(self, offsets: CameraOffsets) -> None:
+        """Mount the cameras of all worlds like this."""
+        for mine, given in zip(self._offset_tensors(), vars(offsets).values(), strict=True):
+            mine.copy_(given)
+        self._mount(self._all)
+
+    def _offset_tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.offsets.position, self.offsets.turn, self.offsets.field_of_view
+
+    def _draw_offsets(self, env_ids: Tensor, ramp: float) -> None:
+        config = self.config
+        turn = math.radians(config.orientation_range)
+        fov = (math.radians(config.horizontal_fov_range), math.radians(config.vertical_fov_range))
+        widths = (*(config.position_range,) * 3, *(turn,) * 3, *fov)
+        unit = torch.rand(len(env_ids), len(widths), generator=self.generator, device=self.device) * 2.0 - 1.0
+        drawn = (ramp * unit * unit.new_tensor(widths)).split((3, 3, 2), dim=-1)
+        for mine, values in zip(self._offset_tensors(), drawn, strict=True):
+            mine[env_ids] = values
+        self._mount(env_ids)
+
+    def _mount(self, env_ids: Tensor) -> None:
+        """Pose in the base frame and field of view that follow from the offsets."""
+        offsets = self.offsets.select(env_ids)
+        self._position[env_ids] = mount_position(self.robot.camera, offsets)
+        self._quaternion[env_ids] = mount_quaternion(self.robot.camera, offsets)
+        fov = offsets.field_of_view + offsets.field_of_view.new_tensor(self.config.fov)
+        self._tan_half_fov[env_ids] = torch.tan(fov / 2)
+
+    # ---- frames -----------------------------------------------------------------------------------------
+
+    def reset(
+        self, env_ids: Tensor, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor,
+        ramp: float = 1.0,
+    ) -> None:  # fmt: skip
+        """Mount the cameras of `env_ids` (m,) anew and take their first frame, which is seen at once.
+
+        Link poses (n, L, 3), (n, L, 4) of all worlds, tile frames. `ramp`: share of the randomization ranges.
+        """
+        if len(env_ids) == 0:
+            return
+        self._draw_offsets(env_ids, ramp)
+        phases = self.config.period if self.config.random_phase else 1
+        self.clock[env_ids] = torch.randint(
+            phases, (len(env_ids),), generator=self.generator, device=self.device
+        )
+        frames = self._take(env_ids, terrain, link_position, link_quaternion)
+        self.image[env_ids] = frames
+        self._waiting[:, env_ids] = frames
+        self.age[env_ids] = 0
+        self._new[env_ids] = True
+
+    def capture(self, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor) -> Tensor:
+        """One control step for all worlds; frames are taken where they are due.
+
+        Returns (n,) bool: the worlds whose `image` is another one than before.
+        """
+        config, fresh = self.config, self._new.clone()
+        self.clock += ~fresh
+        self.age += ~fresh
+        due = self._due(0) & ~fresh
+        env_ids = self._all if config.period == 1 and not bool(fresh.any()) else due.nonzero()[:, 0]
+        if len(env_ids):
+            frames = self._take(env_ids, terrain, link_position, link_quaternion)
+            if self._slots:
+                self._waiting[self._slot(env_ids, 0), env_ids] = frames
+            else:
+                self.image[env_ids] = frames
+                self.age[env_ids] = 0
+        arrived = due
+        if self._slots:
+            arrived = self._due(config.latency) & ~fresh
+            env_ids = arrived.nonzero()[:, 0]
+            self.image[env_ids] = self._waiting[self._slot(env_ids, config.latency), env_ids]
+            self.age[env_ids] = config.latency
+        self._new.zero_()
+        return fresh | arrived
+
+    def _due(self, latency: int) -> Tensor:
+        """(n,) bool: was a frame taken `latency` steps ago?"""
+        return (self.clock - latency) % self.config.period == 0
+
+    def _slot(self, env_ids: Tensor, latency: int) -> Tensor:
+        number = torch.div(self.clock[env_ids] - latency, self.config.period, rounding_mode="floor")
+        return number % self._slots
+
+    def _take(
+        self, env_ids: Tensor, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor
+    ) -> Tensor:
+        base_position = link_position[env_ids, self._base]
+        base_quaternion = link_quaternion[env_ids, self._base]
+        mount = self._position[env_ids].to(base_position)
+        frames = self.renderer.render(
+            base_position + rotated(base_quaternion, mount),
+            product(base_quaternion, self._quaternion[env_ids].to(base_quaternion)),
+            self._tan_half_fov[env_ids],
+            terrain.boxes,
+            terrain.count,
+            link_position,
+            link_quaternion,
+            env_ids,
+        )
+        return sense(frames, self.config.sensor, self.config.near, self.config.far, self.generator)
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that later images depend on, apart from the generator."""
+        return {name: tensor.clone() for name, tensor in self._state().items()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        for name, tensor in self._state().items():
+            tensor.copy_(state[name])
+        self._mount(self._all)
+
+    def _state(self) -> dict[str, Tensor]:
+        return {
+            "image": self.image,
+            "waiting": self._waiting,
+            "clock": self.clock,
+            "age": self.age,
+            "new": self._new,
+            "position": self.offsets.position,
+            "turn": self.offsets.turn,
+            "field_of_view": self.offsets.field_of_view,
+        }
