@@ -30,6 +30,19 @@ def test_one_free_base_and_one_hinge_and_actuator_per_joint(name):
 
 
 @BOTH
+def test_hinges_stop_at_the_joint_limits(name):
+    """In the robot alone and after it was attached to a world that counts in degrees."""
+    robot = robots.load(name)
+    world = mujoco.MjSpec()
+    world.attach(robot.build(), prefix="", frame=world.worldbody.add_frame())
+    for model in (robot.build().compile(), world.compile()):
+        for joint in robot.joints:
+            hinge = model.joint(joint.name)
+            np.testing.assert_allclose(hinge.range, (joint.lower, joint.upper), rtol=1e-12)
+            assert model.jnt_limited[hinge.id]
+
+
+@BOTH
 def test_an_actuator_is_a_pd_controller_within_its_torque_limit(name):
     robot = robots.load(name)
     model, data = stand(robot.build(), robot.joints)

@@ -44,6 +44,7 @@ def assemble(
     """The robot as `RobotSpec.build` promises it. `links` are merged and come parents first."""
     spec = mujoco.MjSpec()
     spec.modelname = name
+    spec.compiler.degree = False
     bodies: dict[str, mujoco.MjsBody] = {}
     for link in links:
         parent = bodies[link.parent] if link.parent else spec.worldbody
