@@ -135,7 +135,7 @@ def test_both_kernels_give_the_same_heights(pool: int) -> None:
     results = []
     for make in (numba_heights, warp_heights):
         out = torch.empty(7, 300)
-        make(field._facets, field._facet_count)(points, out)
+        make(field.facets, field.facet_count)(points, out)
         results.append(out)
     assert torch.equal(*results)
 

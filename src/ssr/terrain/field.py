@@ -19,6 +19,7 @@ class TerrainField:
     """One tile per world. Every tensor's first dimension is the world.
 
     boxes (n, pool, 7): rows as `Tile.rows`, for whoever casts rays or collides.
+    facets (n, pool + 1, 6), facet_count (n,) int32: rows as `Tile.facets`, for whoever asks for heights.
     kind, type (n,) int64: index into `KINDS` and `TERRAIN_TYPES`; level (n,) int64, -1 without one.
     length, half_width, start, first_edge, last_edge, end_height (n,) float32: as in `Tile`.
     """
@@ -39,9 +40,9 @@ class TerrainField:
         self.last_edge = self._zeros(num_envs)
         self.end_height = self._zeros(num_envs)
         # A pitched box shows two facets to the sky; no tile or strip has more than one such box.
-        self._facets = self._zeros(num_envs, pool + 1, FACET_FIELDS)
-        self._facet_count = self._zeros(num_envs, dtype=torch.int32)
-        self._heights = Heights(self._facets, self._facet_count)
+        self.facets = self._zeros(num_envs, pool + 1, FACET_FIELDS)
+        self.facet_count = self._zeros(num_envs, dtype=torch.int32)
+        self._heights = Heights(self.facets, self.facet_count)
 
     def _zeros(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.zeros(*shape, dtype=dtype, device=self.device)
@@ -57,8 +58,8 @@ class TerrainField:
         facets = np.zeros((len(tiles), self.pool + 1, FACET_FIELDS), dtype=np.float32)
         for row, tile in zip(facets, tiles, strict=True):
             row[: len(tile.facets)] = tile.facets
-        self._write(self._facets, ids, facets)
-        self._write(self._facet_count, ids, [len(t.facets) for t in tiles])
+        self._write(self.facets, ids, facets)
+        self._write(self.facet_count, ids, [len(t.facets) for t in tiles])
         self._write(self.boxes, ids, rows)
         self._write(self.count, ids, [len(t.boxes) for t in tiles])
         self._write(self.kind, ids, [KINDS.index(t.kind) for t in tiles])
@@ -83,3 +84,11 @@ class TerrainField:
             return self._heights(flat).reshape(shape)
         self._heights(flat, out.view(self.num_envs, -1))
         return out
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """All tiles as they lie."""
+        return {name: value.clone() for name, value in vars(self).items() if isinstance(value, Tensor)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        for name, value in state.items():
+            getattr(self, name).copy_(value)
