@@ -332,3 +332,9 @@ def test_a_malformed_model_is_one_line(model, name, tmp_path):
 def test_a_missing_file_is_one_line(tmp_path):
     with pytest.raises(UserError, match=r"No robot file at .*none\.toml"):
         robots.load(tmp_path / "none.toml")
+
+
+def test_an_unreadable_speed_limit_is_one_line(tmp_path):
+    model = URDF.replace('velocity="7.5"', 'velocity="fast"', 1)
+    with pytest.raises(UserError, match=r"biped\.urdf: its joint limits cannot be read: .*fast"):
+        robots.load(write(tmp_path, model=model, name="biped.urdf"))

@@ -34,10 +34,10 @@ def test_hinges_stop_at_the_joint_limits(name):
     """In the robot alone and after it was attached to a world that counts in degrees."""
     robot = robots.load(name)
     world = mujoco.MjSpec()
-    world.attach(robot.build(), prefix="", frame=world.worldbody.add_frame())
-    for model in (robot.build().compile(), world.compile()):
+    world.attach(robot.build(), prefix="robot/", frame=world.worldbody.add_frame())
+    for model, prefix in ((robot.build().compile(), ""), (world.compile(), "robot/")):
         for joint in robot.joints:
-            hinge = model.joint(joint.name)
+            hinge = model.joint(prefix + joint.name)
             np.testing.assert_allclose(hinge.range, (joint.lower, joint.upper), rtol=1e-12)
             assert model.jnt_limited[hinge.id]
 

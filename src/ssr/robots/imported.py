@@ -63,7 +63,7 @@ def _compiled(path: Path) -> mujoco.MjModel:
         spec = mujoco.MjSpec.from_file(str(path))
         spec.compiler.fusestatic = False  # keep every link's name; merging comes later
         return spec.compile()
-    except ValueError as error:
+    except (ValueError, mujoco.FatalError) as error:
         raise UserError(f"{path} is not a model MuJoCo can read: {' '.join(str(error).split())}") from None
 
 
@@ -163,8 +163,11 @@ def _shape(model: mujoco.MjModel, geom: int, link: str, turn: np.ndarray, *, col
 
 def _urdf_velocities(path: Path) -> dict[str, float]:
     """Speed limits by joint, which MuJoCo does not take over from a URDF; empty for an MJCF."""
-    root = ElementTree.parse(path).getroot()
-    if root.tag != "robot":
-        return {}
-    limits = ((joint.get("name", ""), joint.find("limit")) for joint in root.iter("joint"))
-    return {name: float(limit.get("velocity", 0.0)) for name, limit in limits if limit is not None and name}
+    try:
+        root = ElementTree.parse(path).getroot()
+        if root.tag != "robot":
+            return {}
+        limits = {joint.get("name", ""): joint.find("limit") for joint in root.iter("joint")}
+        return {n: float(limit.get("velocity", 0)) for n, limit in limits.items() if limit is not None}
+    except (ElementTree.ParseError, ValueError) as error:
+        raise UserError(f"{path}: its joint limits cannot be read: {error}.") from None
