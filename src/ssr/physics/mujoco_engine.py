@@ -84,6 +84,10 @@ class MujocoSimulator:
     def step(self, targets: Tensor, substeps: int) -> None:
         self._ctrl[:, self._actuator] = targets.to(torch.float64)
         self._open_reachable_boxes()
+        self.advance(substeps)
+
+    def advance(self, substeps: int) -> None:
+        """Physics alone, with the targets and boxes as they are."""
         try:
             self.batch.step(nstep=substeps, stage=STAGE)
         except SimulationError as error:

@@ -6,6 +6,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -53,6 +54,7 @@ class TraversalEnv:
         references: ReferenceSampler | None = None,
     ) -> None:
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
+        threads = threads or len(os.sched_getaffinity(0))
         self.layouts = layouts(robot)
         self.generator = torch.Generator().manual_seed(seed)
         self.simulator = MujocoSimulator(robot, num_envs, pool=pool, config=physics, threads=threads)
@@ -398,7 +400,7 @@ class TraversalEnv:
             return
         position, quaternion = self.simulator.link_poses()
         if len(restarted):
-            self.camera.reset(restarted, self.field, position, quaternion)
+            self.camera.reset(restarted, self.field, position, quaternion, self.ramp)
         self._fresh = self.camera.capture(self.field, position, quaternion)
         self._depth = self.camera.image
 

@@ -1,0 +1,70 @@
+"""How close the whole task comes to the speed of raw physics."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import numpy as np
+import torch
+
+from ssr.benchmarks.blocks import alternate, median_ratio
+from ssr.robots import load
+from ssr.task.env import TraversalEnv
+from ssr.terrain.settings import LEVELS
+
+WORLDS = 256
+BLOCK = 24  #: control steps per timed block
+SPREAD = (64, 1024)  #: worlds whose cost per step is compared
+
+
+def run(rounds: int = 7) -> dict[str, float]:
+    """`env` steps the task with random actions. `raw` replays the joint targets recorded just before, from the
+    same states and with the same restarts, in the same Batch: only the task is missing."""
+    torch.set_num_threads(1)  # small tensors: a second thread only waits, physics has its own
+    generator = torch.Generator().manual_seed(0)
+    course = Course(WORLDS, generator)
+    rates = alternate({"env": course.step_task, "raw": course.replay}, rounds)
+    courses = {n: Course(n, generator) for n in SPREAD}
+    spread = alternate({str(n): c.step_task for n, c in courses.items()}, max(3, rounds // 2))
+    return {
+        "raw_steps_per_s": round(median(rates["raw"]), 1),
+        "env_steps_per_s": round(median(rates["env"]), 1),
+        "ratio": round(median_ratio(rates, "env", "raw"), 4),
+        "scaling_64_1024": round(median_ratio(spread, *map(str, SPREAD)), 4),
+    }
+
+
+class Course:
+    """Worlds on mixed terrain at every level, no camera."""
+
+    def __init__(self, worlds: int, generator: torch.Generator) -> None:
+        self.env, self.generator = TraversalEnv(load("x2"), worlds, seed=0), generator
+        self.env.progress.level.copy_(torch.arange(worlds) // 10 % LEVELS)
+        self.env.reset()
+        self.before = np.empty(0)
+        self.recorded: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.step_task()
+
+    def step_task(self) -> int:
+        env, simulator = self.env, self.env.simulator
+        self.before = simulator.batch.state.copy()
+        self.recorded.clear()
+        for _ in range(BLOCK):
+            noise = torch.randn(env.num_envs, env.layouts.action.size, generator=self.generator)
+            transition = env.step(0.3 * noise)
+            targets = simulator.ctrl.copy()
+            env.restart(transition.ended)
+            ended = transition.ended.numpy()
+            self.recorded.append((targets, ended, simulator.batch.state[ended]))
+        return BLOCK * env.num_envs
+
+    def replay(self) -> int:
+        env, simulator = self.env, self.env.simulator
+        after = simulator.batch.state.copy()
+        simulator.batch.state[:] = self.before
+        for targets, ended, restarted in self.recorded:
+            simulator.ctrl[:] = targets
+            simulator.advance(env.config.substeps)
+            simulator.batch.state[ended] = restarted
+        simulator.batch.state[:] = after
+        return BLOCK * env.num_envs
