@@ -140,6 +140,20 @@ def test_both_kernels_give_the_same_heights(pool: int) -> None:
     assert torch.equal(*results)
 
 
+def test_both_kernels_agree_on_facets_of_any_incline() -> None:
+    generator = torch.Generator().manual_seed(3)
+    facets = torch.rand(5, 40, 6, generator=generator) * 10 - 5
+    facets[..., 1], facets[..., 3] = facets[..., 0] + 2, facets[..., 2] + 2
+    count = torch.tensor([40, 0, 1, 17, 40], dtype=torch.int32)
+    points = torch.rand(5, 500, 2, generator=generator) * 12 - 6
+    numba, warp = torch.empty(5, 500), torch.empty(5, 500)
+    numba_heights(facets, count)(points, numba)
+    warp_heights(facets, count)(points, warp)
+    torch.testing.assert_close(numba, warp, atol=2e-6, rtol=0)
+    assert (numba[1] == ABYSS).all()
+    assert (numba[0] != ABYSS).any()
+
+
 def test_a_tile_with_too_many_boxes_is_refused() -> None:
     field = TerrainField(1, TILE_POOL)
     with pytest.raises(ValueError, match="pool"):

@@ -59,14 +59,17 @@ def _sample(tile: Tile) -> np.ndarray:
 
 def _draw_profile(axes, tile: Tile) -> None:
     x = _sample(tile)
-    z = tile.heights(np.stack([x, np.zeros_like(x)], axis=-1))
+    lanes = np.linspace(-tile.half_width, tile.half_width, 41)
+    z = np.max([tile.heights(np.stack([x, np.full_like(x, y)], axis=-1)) for y in lanes], axis=0)
     axes.fill_between(x, z, z.min() - 0.3, color="#8d99a6", lw=0)
     axes.plot(x, z, color="#20303f", lw=1)
     for edge in (tile.first_edge, tile.last_edge) if tile.has_edges else ():
         axes.axvline(edge, color="#c0392b", lw=0.8, ls="--")
     axes.axvline(tile.start, color="#e67e22", lw=1.5)
     axes.set(
-        xlim=(x[0], x[-1]), ylabel="z (m)", title="profile at y = 0 (orange: start, red: first and last edge)"
+        xlim=(x[0], x[-1]),
+        ylabel="z (m)",
+        title="profile, highest across the tile (orange: start, red: first and last edge)",
     )
     axes.title.set_size(9)
     axes.grid(alpha=0.3)
