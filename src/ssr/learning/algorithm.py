@@ -232,7 +232,7 @@ class SSR:
                 metrics |= self.style.update()
         self.statistics.finish(rollout)
         metrics |= self.statistics.tally.means(self.ranks)
-        metrics["std"] = float(self.networks.actor.std.mean())
+        metrics["std"] = float(std.mean())
         self._advance(metrics)
         self.t = 0
         return metrics

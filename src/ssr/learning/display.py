@@ -1,0 +1,134 @@
+"""Watching training: a live table on a terminal, one plain line per report elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ssr.terrain.settings import TERRAIN_TYPES
+
+ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "speed",
+        (("steps/s", "steps_per_second", ",.0f"), ("M steps", "total_steps", "M"), ("memory MB", "peak_memory_mb", ",.0f")),
+    ),
+    (
+        "return",
+        tuple((name, f"return/{name}", ".2f") for name in ("locomotion", "foothold", "style"))
+        + (("episode", "episode_steps", ".0f"),),
+    ),
+    (
+        "walking",
+        (
+            ("speed ÷ command", "tracking", ".2f"),
+            ("touchdowns/s", "touchdowns_per_second", ".2f"),
+            ("falls/min", "falls_per_minute", ".2f"),
+            ("bootstrap", "bootstrap", ".2f"),
+            ("ramp", "ramp", ".2f"),
+        ),
+    ),
+    ("level", tuple((name, f"level/{name}", ".1f") for name in TERRAIN_TYPES)),
+    (
+        "policy",
+        (("lr", "learning_rate", ".1e"), ("KL", "kl", ".4f"), ("std", "std", ".2f"), ("entropy", "entropy", ".1f")),
+    ),
+    (
+        "footholds",
+        (
+            ("RMSE m", "foothold_rmse", ".3f"),
+            ("safe", "safe_foothold_rate", ".0%"),
+            ("support", "mean_support", ".0%"),
+            ("active latents", "active_latents", ".1f"),
+        ),
+    ),
+    ("score ref", tuple((name, f"score_reference/{name}", ".2f") for name in (*TERRAIN_TYPES, "all"))),
+    ("score policy", tuple((name, f"score_policy/{name}", ".2f") for name in (*TERRAIN_TYPES, "all"))),
+)
+
+
+def _number(metrics: Mapping[str, float], key: str, form: str) -> str:
+    value = metrics.get(key)
+    if value is None:
+        return "–"
+    return f"{value / 1e6:.2f}" if form == "M" else f"{value:{form}}"
+
+
+def panel(metrics: Mapping[str, float]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for title, cells in ROWS:
+        shown = [f"[dim]{name}[/] {_number(metrics, key, form)}" for name, key, form in cells if key in metrics]
+        if shown:
+            grid.add_row(f"[bold]{title}[/]", "   ".join(shown))
+    return grid
+
+
+def line(metrics: Mapping[str, float], iterations: int, left: str) -> str:
+    """Everything that matters most, in one plain line."""
+    levels = " ".join(f"{n[:2]}{metrics[f'level/{n}']:.1f}" for n in TERRAIN_TYPES if f"level/{n}" in metrics)
+    pick = lambda key, form: _number(metrics, key, form)
+    return (
+        f"{int(metrics['iteration'])}/{iterations}  {pick('steps_per_second', ',.0f')} steps/s  "
+        f"{pick('total_steps', 'M')}M  left {left}  "
+        f"return {pick('return/locomotion', '.2f')}/{pick('return/foothold', '.2f')}/{pick('return/style', '.2f')}  "
+        f"episode {pick('episode_steps', '.0f')}  track {pick('tracking', '.2f')}  "
+        f"steps {pick('touchdowns_per_second', '.2f')}/s  level {levels or '–'}  lr {pick('learning_rate', '.0e')}  "
+        f"kl {pick('kl', '.3f')}  std {pick('std', '.2f')}  boot {pick('bootstrap', '.2f')}  "
+        f"ramp {pick('ramp', '.2f')}  rmse {pick('foothold_rmse', '.3f')}  safe {pick('safe_foothold_rate', '.0%')}  "
+        f"latents {pick('active_latents', '.0f')}"
+    )
+
+
+def duration(seconds: float) -> str:
+    minutes, s = divmod(int(seconds), 60)
+    hours, m = divmod(minutes, 60)
+    return f"{hours}:{m:02d}:{s:02d}"
+
+
+class Display:
+    """Shows the metrics of each iteration; used as a context."""
+
+    def __init__(self, iterations: int, first: int, stream: TextIO | None = None, every: float = 10.0) -> None:
+        self.iterations, self.first, self.every = iterations, first, every
+        self.console = Console(file=stream or sys.stderr)
+        self.started, self.last = time.monotonic(), 0.0
+        self.live: Live | None = None
+        self.progress = Progress(
+            TextColumn("iteration {task.completed:,.0f}/{task.total:,.0f}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=self.console,
+        )
+        self.task = self.progress.add_task("train", total=iterations, completed=first)
+
+    def __enter__(self) -> Display:
+        if self.console.is_terminal:
+            self.live = Live(self.progress, console=self.console, refresh_per_second=2)
+            self.live.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.live is not None:
+            self.live.__exit__(None, None, None)
+
+    def show(self, metrics: Mapping[str, float]) -> None:
+        iteration = int(metrics["iteration"])
+        now = time.monotonic()
+        if self.live is not None:
+            self.progress.update(self.task, completed=iteration)
+            self.live.update(Group(self.progress, panel(metrics)))
+        elif now - self.last >= self.every or iteration == self.iterations:
+            self.last = now
+            rate = (iteration - self.first) / max(now - self.started, 1e-6)
+            left = duration((self.iterations - iteration) / rate) if rate > 0 else "?"
+            print(line(metrics, self.iterations, left), file=self.console.file, flush=True)
+
+    def say(self, text: str) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True)

@@ -1,0 +1,146 @@
+"""Presets: `paper` is the paper; `cpu` and `smoke` are the listed differences from it, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from ssr.errors import unknown
+from ssr.learning.config import TrainConfig
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One setting that departs from the paper."""
+
+    setting: str  #: dotted, as on the command line
+    value: Any
+    reason: str
+
+
+WIDTHS = "narrower layers, same architecture: the paper's widths leave under 1k steps/s on two cores"
+SMALL = "scaled down with the number of worlds"
+BATCH = "batches are 16 times smaller than the paper's"
+STAND = "standing still is a deep trap with small batches; fades as measured tracking rises"
+
+CPU: tuple[Difference, ...] = (
+    Difference("env.num_envs", 256, "what two cores step at full speed"),
+    Difference("run.iterations", 10_000, "about eight hours on two cores"),
+    Difference("camera.period", 5, "a 10 Hz camera: rendering is the dearest part of a step"),
+    Difference("task.history", 5, "half the input of encoder and estimator; walking does not suffer"),
+    Difference("task.reference_starts", 0.5, "episodes begin in reference poses, so that walking is seen early"),
+    Difference("task.bootstrap.progress", 1.0, STAND),
+    Difference("task.bootstrap.air_time", 1.0, STAND),
+    Difference("task.bootstrap.posture_relief", 0.6, STAND),
+    Difference("schedule.bootstrap", True, STAND),
+    Difference("schedule.ramp", True, "full randomization (12.5 kg payload) keeps a beginner on the ground"),
+    Difference("network.proprioception_hidden", (128, 64), WIDTHS),
+    Difference("network.proprioception_embedding", 64, WIDTHS),
+    Difference("network.cnn_channels", (16, 32, 64), WIDTHS),
+    Difference("network.gru_hidden", 128, WIDTHS),
+    Difference("network.fusion_hidden", (128, 64), WIDTHS),
+    Difference("network.estimator_hidden", (128, 64), WIDTHS),
+    Difference("network.expert_hidden", (192, 96, 64), WIDTHS),
+    Difference("network.gate_hidden", (64,), WIDTHS),
+    Difference("network.critic_hidden", (192, 96, 64), WIDTHS),
+    Difference("network.discriminator_hidden", (192, 96), WIDTHS),
+    Difference("network.imagination_hidden", (128, 64), WIDTHS),
+    Difference("network.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
+    Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
+    Difference("ppo.epochs", 2, "the update must not cost more than the steps it learns from"),
+    Difference("ppo.desired_kl", 0.02, f"{BATCH}: 0.01 drives the learning rate to its floor"),
+    Difference("ppo.min_learning_rate", 1e-4, f"{BATCH}: noise in the KL must not stop learning"),
+    Difference("ppo.final_entropy_coefficient", 0.001, "once it walks, footholds forgive little noise"),
+    Difference("encoder.epochs", 1, "the update must not cost more than the steps it learns from"),
+    Difference("encoder.minibatches", 2, SMALL),
+    Difference("imagination.capacity", 20_000, SMALL),
+    Difference("imagination.minibatches", 2, SMALL),
+    Difference("imagination.batch_size", 1024, SMALL),
+    Difference("imagination.gate_samples", 10_000, SMALL),
+    Difference("foothold.quadrature", "hermite3", "9 instead of 25 patches per imagined foothold"),
+    Difference("style.replay", 4_000, SMALL),
+    Difference("style.updates", 2, SMALL),
+    Difference("style.batch_size", 128, SMALL),
+)
+
+SECONDS = "seconds, not hours"
+
+SMOKE: tuple[Difference, ...] = (
+    Difference("env.num_envs", 32, SECONDS),
+    Difference("ranks", 1, SECONDS),
+    Difference("run.iterations", 25, SECONDS),
+    Difference("run.snapshot_iterations", 10, SECONDS),
+    Difference("task.terrain.kinds", ("flat",), "the tiniest task"),
+    Difference("task.termination.episode_seconds", 2.0, "returns of whole episodes within seconds"),
+    Difference("network.expert_hidden", (64, 32), SECONDS),
+    Difference("network.critic_hidden", (64, 32), SECONDS),
+    Difference("network.discriminator_hidden", (64, 32), SECONDS),
+)
+
+PRESETS: dict[str, tuple[Difference, ...]] = {"paper": (), "cpu": CPU, "smoke": CPU + SMOKE}
+
+
+def get(config: Any, setting: str) -> Any:
+    """The value of a dotted setting."""
+    for name in setting.split("."):
+        config = getattr(config, name)
+    return config
+
+
+def with_setting(config: Any, setting: str, value: Any) -> Any:
+    """`config` with one dotted setting changed."""
+    name, _, rest = setting.partition(".")
+    if not is_dataclass(config) or name not in {f.name for f in fields(config)}:
+        raise AttributeError(setting)
+    changed = with_setting(getattr(config, name), rest, value) if rest else value
+    return replace(config, **{name: changed})  # type: ignore[type-var]
+
+
+def preset(name: str) -> TrainConfig:
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    config: TrainConfig = TrainConfig(preset=name)
+    for difference in PRESETS[name]:
+        config = with_setting(config, difference.setting, difference.value)
+    return config
+
+
+def differences(name: str) -> list[tuple[str, Any, Any, str]]:
+    """Setting, the paper's value, this preset's value and the reason, one row per setting."""
+    paper, mine = TrainConfig(), preset(name)
+    reasons = {d.setting: d.reason for d in PRESETS[name]}
+    return [(setting, get(paper, setting), get(mine, setting), why) for setting, why in reasons.items()]
+
+
+def table(name: str) -> str:
+    """The differences as a Markdown table."""
+    rows = [
+        f"| `{setting}` | {_text(paper)} | {_text(mine)} | {why} |"
+        for setting, paper, mine, why in differences(name)
+    ]
+    return "\n".join(("| setting | paper | " + name + " | why |", "|---|---|---|---|", *rows))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_text(v) for v in value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+
+
+def document() -> str:
+    """docs/presets.md."""
+    return (
+        "# Presets\n\n"
+        "`paper` holds every number of the paper's Tables 3 to 10; where the paper is silent, the comments in\n"
+        "`src/ssr/learning/config.py`, `src/ssr/task/config.py` and `src/ssr/networks/config.py` say what was\n"
+        "chosen. The other presets are the same method and the same code with the differences below. Any setting\n"
+        "can be given on the command line, e.g. `ssr train --preset cpu --env.num-envs 128`;\n"
+        "`ssr train --preset cpu --explain` prints its table.\n\n"
+        f"## cpu: two cores\n\n{table('cpu')}\n\n"
+        "## smoke: seconds, for tests\n\nOn top of `cpu`:\n\n"
+        + "\n".join(("| setting | value | why |", "|---|---|---|"))
+        + "\n"
+        + "\n".join(f"| `{d.setting}` | {_text(d.value)} | {d.reason} |" for d in SMOKE)
+        + "\n"
+    )

@@ -1,0 +1,97 @@
+"""A run's directory: configuration, metrics, snapshots, checkpoints and contract, together."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch.utils.tensorboard import SummaryWriter
+
+from ssr.errors import UserError
+from ssr.learning import config_file
+from ssr.learning.algorithm import SSR
+from ssr.learning.config import TrainConfig
+from ssr.learning.contract import contract
+from ssr.learning.writing import write_json, write_tensors
+
+CONFIG, METRICS, CONTRACT, SMALL = "config.json", "metrics.jsonl", "contract.json", "small.safetensors"
+
+
+def default_path(config: TrainConfig) -> Path:
+    """runs/<robot>-<preset>-<time>."""
+    robot = Path(config.robot).stem
+    return Path("runs") / f"{robot}-{config.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+class RunDirectory:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._board: SummaryWriter | None = None
+
+    @staticmethod
+    def create(path: Path, config: TrainConfig) -> RunDirectory:
+        if (path / CONFIG).exists():
+            raise UserError(f"{path} already holds a run. Go on with --resume {path}, or give another --run.")
+        path.mkdir(parents=True, exist_ok=True)
+        config_file.save(path / CONFIG, config)
+        return RunDirectory(path)
+
+    @staticmethod
+    def open(path: Path) -> tuple[RunDirectory, TrainConfig]:
+        if not (path / CONFIG).is_file():
+            raise UserError(f"{path} is not a run directory: it has no {CONFIG}. `ssr train` makes one.")
+        return RunDirectory(path), config_file.load(path / CONFIG)
+
+    def write_contract(self, algorithm: SSR, config: TrainConfig) -> None:
+        write_json(self.path / CONTRACT, contract(algorithm, config), indent=1)
+
+    def forget_after(self, iteration: int) -> None:
+        """Drop metrics of iterations that a resumed run will do again."""
+        path = self.path / METRICS
+        if not path.exists():
+            return
+        kept = []
+        for line in path.read_text().splitlines():
+            try:
+                if json.loads(line)["iteration"] <= iteration:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError):
+                continue  # cut off in the middle of a line
+        partial = path.with_name(f".{METRICS}.partial")
+        partial.write_text("".join(kept))
+        os.replace(partial, path)
+
+    def log(self, metrics: Mapping[str, float]) -> None:
+        """One line of JSON and TensorBoard scalars per iteration."""
+        finite = {k: v for k, v in metrics.items() if v == v and abs(v) != float("inf")}
+        with (self.path / METRICS).open("a") as file:
+            file.write(json.dumps(finite) + "\n")
+        if self._board is None:
+            self._board = SummaryWriter(str(self.path), purge_step=int(metrics["iteration"]))
+        for name, value in finite.items():
+            self._board.add_scalar(name, value, int(metrics["iteration"]))
+
+    def snapshot(self, algorithm: SSR, iteration: int) -> Path:
+        """The networks' weights of this iteration, for later evaluation."""
+        folder = self.path / "snapshots"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{iteration:06d}.safetensors"
+        weights = {k: v.detach().cpu().contiguous().clone() for k, v in algorithm.networks.state_dict().items()}
+        write_tensors(path, weights, {"iteration": str(iteration)})
+        return path
+
+    def close(self) -> None:
+        if self._board is not None:
+            self._board.close()
+
+
+def read_metrics(run: Path) -> list[dict[str, Any]]:
+    """All metrics of a run, one dictionary per iteration."""
+    path = run / METRICS
+    if not path.is_file():
+        raise UserError(f"{run} has no {METRICS}. Give a run directory made by `ssr train`.")
+    return [json.loads(line) for line in path.read_text().splitlines()]

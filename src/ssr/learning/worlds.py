@@ -1,0 +1,70 @@
+"""The environment and the learner of one rank, from a configuration."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from ssr.errors import UserError
+from ssr.learning.algorithm import SSR
+from ssr.learning.config import TrainConfig
+from ssr.learning.distribution import device_of
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.references import ReferenceStarts
+from ssr.motion.dataset import MotionDataset
+from ssr.robots import load
+from ssr.task.env import TraversalEnv
+from ssr.task.transition import Observation, Transition
+from ssr.terrain.field import TerrainField
+
+RANK_SEED = 100_003  #: apart, so that no two ranks ever see the same worlds
+
+
+class Environment(Protocol):
+    """What learning needs of an environment; `ssr.task.env.TraversalEnv` is one."""
+
+    num_envs: int
+    field: TerrainField
+    levels: Tensor
+
+    def reset(self) -> Observation: ...
+    def step(self, action: Tensor) -> Transition: ...
+    def restart(self, ended: Tensor) -> Observation: ...
+    def observation(self) -> Observation: ...
+    def set_bootstrap(self, value: float) -> None: ...
+    def set_ramp(self, value: float) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, SSR]:
+    """This rank's worlds and its copy of the learner, seeded by the configuration and the rank."""
+    if config.env.num_envs < ranks.size:
+        raise UserError(f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank.")
+    robot = load(config.robot)
+    needs_motion = not config.ablation.no_style or config.task.reference_starts > 0.0
+    motion = MotionDataset.load(robot) if needs_motion else None
+    seed = config.seed + RANK_SEED * ranks.rank
+    torch.manual_seed(seed)
+    num_envs = ranks.part(config.env.num_envs)
+    env = TraversalEnv(
+        robot,
+        num_envs,
+        config.task,
+        camera=config.camera,
+        seed=seed,
+        threads=config.env.threads,
+        references=ReferenceStarts(motion) if motion is not None else None,
+    )
+    algorithm = SSR(
+        robot=robot,
+        num_envs=num_envs,
+        config=config,
+        field=env.field,
+        reference=motion,
+        ranks=ranks,
+        device=device_of(config),
+    )
+    return env, algorithm
