@@ -1,0 +1,267 @@
+"""The task as a whole: repeatable, mirror-symmetric, robust, and its curriculum follows the rule."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+
+from ssr.robots import load
+from ssr.symmetry.layout import POLAR, apply
+from ssr.task.config import NoiseConfig, TaskConfig, TerrainConfig
+from ssr.task.env import TraversalEnv
+from ssr.task.gym import GymTraversal
+from ssr.vision.camera import CameraConfig
+
+QUIET = NoiseConfig(angular_velocity=0, gravity=0, joint_position=0, joint_velocity=0)
+
+
+def make(
+    count: int, *, seed: int = 0, threads: int = 1, config: TaskConfig | None = None, **kwargs
+) -> TraversalEnv:
+    return TraversalEnv(load("x2"), count, config, seed=seed, threads=threads, **kwargs)
+
+
+def roll(env: TraversalEnv, steps: int, scale: float = 0.4, seed: int = 1) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    seen = []
+    for _ in range(steps):
+        transition = env.step(scale * torch.randn(env.num_envs, env.layouts.action.size, generator=generator))
+        observation = env.restart(transition.ended)
+        seen += [transition.reward, observation.history.clone(), observation.privileged.clone()]
+    return seen
+
+
+def test_same_seed_same_trajectory_at_any_thread_count() -> None:
+    runs = []
+    for threads in (1, 2):
+        env = make(20, threads=threads, camera=CameraConfig(period=5))
+        env.reset()
+        runs.append(roll(env, 40))
+    assert all(torch.equal(a, b) for a, b in zip(*runs, strict=True))
+
+
+def test_saved_and_loaded_it_goes_on_bit_for_bit() -> None:
+    one, other = (make(20, camera=CameraConfig(period=5)) for _ in range(2))
+    one.reset()
+    other.reset()
+    roll(one, 30)
+    other.load_state_dict(one.state_dict())
+    assert all(torch.equal(a, b) for a, b in zip(roll(one, 30, seed=2), roll(other, 30, seed=2), strict=True))
+
+
+def test_shapes_and_dimensions() -> None:
+    env = make(6)
+    observation = env.reset()
+    assert observation.history.shape == (6, 10, 72)
+    assert observation.privileged.shape == (6, 375)
+    transition = env.step(torch.zeros(6, 21))
+    assert transition.amp_frame.shape == (6, 63)
+    assert transition.proprioception.shape == (6, 72)
+
+
+def mirror_into(one: TraversalEnv, other: TraversalEnv, tiles: list) -> None:
+    """Put `other` into the mirror image of `one`, which stands on `tiles`."""
+    ids = torch.arange(one.num_envs)
+    robot = one.robot
+    other.place(ids, [tile.mirrored() for tile in tiles])
+    other.commands.load_state_dict(one.commands.state_dict())
+    other.commands.heading.neg_()
+    other.commands.free.mul_(torch.tensor([1.0, -1.0, -1.0]))
+    other.randomize(ids, one.dynamics.mirrored(robot, one.simulator.body_mirror))
+    other.delay.copy_(one.delay)
+    other.steps_to_push.fill_(1000)
+    one.steps_to_push.fill_(1000)
+
+
+@pytest.mark.parametrize("name", ["x2", "dr02"])
+def test_mirrored_worlds_see_mirrored_things_and_earn_the_same(name: str) -> None:
+    config = TaskConfig(noise=QUIET)
+    camera = CameraConfig(period=1, random_phase=False)
+    one, other = (TraversalEnv(load(name), 20, config, seed=0, threads=1, camera=camera) for _ in range(2))
+    one.progress.level.copy_(torch.arange(20))
+    one.reset()
+    other.reset()
+    other.progress.level.copy_(one.progress.level)
+    generator = torch.Generator().manual_seed(4)
+    tiles = one.bank.draw(torch.arange(20), one.levels, generator)
+    one.place(torch.arange(20), tiles)
+    mirror_into(one, other, tiles)
+    pose = one._start_pose(torch.arange(20))
+    one.start(torch.arange(20), pose)
+    other.start(torch.arange(20), pose.mirrored(one.robot))
+    other.camera.set_offsets(one.camera.offsets.mirrored())
+    layouts = one.layouts
+    for _ in range(10):
+        action = 0.5 * torch.randn(20, len(one.robot.joints), generator=generator)
+        a, b = one.step(action), other.step(layouts.action.mirror(action))
+        for row in a.terms:
+            assert torch.allclose(a.terms[row], b.terms[row], atol=1e-5), row
+        assert torch.allclose(layouts.privileged.mirror(a.privileged), b.privileged, atol=1e-5)
+        assert torch.allclose(layouts.proprioception.mirror(a.proprioception), b.proprioception, atol=1e-5)
+        assert torch.allclose(layouts.amp.mirror(a.amp_frame), b.amp_frame, atol=1e-5)
+        assert torch.allclose(apply(POLAR, a.base_position), b.base_position, atol=1e-5)
+        assert torch.equal(a.terminated, b.terminated)
+        nobody = torch.zeros(20, dtype=torch.bool)
+        seen, mirrored = one.restart(nobody), other.restart(nobody)
+        same = (seen.depth.flip(-1) - mirrored.depth).abs() < 1e-4
+        assert same.float().mean() > 0.999
+
+
+def test_first_reset_moves_no_level_and_later_ones_follow_the_rule() -> None:
+    config = TaskConfig(terrain=TerrainConfig(kinds=("flat",), first_level=5))
+    env = make(4, config=config)
+    env.reset()
+    assert env.levels.tolist() == [5, 5, 5, 5]
+    progress = env.progress
+    progress.crossed[0] = True  # promoted
+    progress.commanded[1], progress.covered[1] = 4.0, 1.0  # too slow: demoted
+    progress.commanded[2], progress.covered[2] = 0.9, 0.0  # asked for too little to judge
+    progress.commanded[3], progress.covered[3] = 4.0, 2.5  # fast enough
+    env.restart(torch.ones(4, dtype=torch.bool))
+    assert env.levels.tolist() == [6, 4, 5, 5]
+
+
+def test_leaving_a_crossed_tile_is_a_time_out_and_promotes() -> None:
+    env = make(2, config=TaskConfig(terrain=TerrainConfig(kinds=("platform",))))
+    env.reset()
+    env.simulator.qpos[0, 0] = 8.2
+    transition = env.step(torch.zeros(2, 21))
+    assert transition.truncated.tolist() == [True, False]
+    assert transition.terminated.tolist() == [False, False]
+    env.restart(transition.ended)
+    assert env.levels.tolist() == [1, 0]
+
+
+def test_behind_the_hardest_tile_any_direction_may_be_asked_for() -> None:
+    env = make(2, config=TaskConfig(terrain=TerrainConfig(kinds=("platform",), first_level=19)))
+    env.reset()
+    env.simulator.qpos[0, 0] = 9.0
+    transition = env.step(torch.zeros(2, 21))
+    assert transition.omnidirectional.tolist() == [True, False]
+    assert not transition.ended[0]
+    env.commands.still.fill_(False)
+    env.commands.free[0] = torch.tensor([0.1, -0.3, 1.1])
+    asked = env.commands.current(torch.zeros(2), env.progress.omnidirectional)
+    assert torch.allclose(asked[0], torch.tensor([0.1, -0.3, 1.1]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "value"),
+    [("flat", 1, 2.1), ("gap", 2, 0.2), ("platform", 0, -1.5)],
+    ids=["beside the tile", "a foot in the gap", "back behind the start"],
+)
+def test_terminations(kind: str, index: int, value: float) -> None:
+    env = make(2, config=TaskConfig(terrain=TerrainConfig(kinds=(kind,), first_level=19)))
+    env.reset()
+    if kind == "gap":
+        env.simulator.qpos[0, 0] = (env.field.first_edge[0] + 0.3).item()
+    env.simulator.qpos[0, index] = value
+    assert env.step(torch.zeros(2, 21)).terminated.tolist() == [True, False]
+
+
+def test_a_fallen_robot_and_an_old_episode_end() -> None:
+    env = make(3, config=TaskConfig(terrain=TerrainConfig(kinds=("flat",))))
+    env.reset()
+    env.simulator.qpos[0, 3:7] = [np.cos(0.6), 0.0, np.sin(0.6), 0.0]
+    env.progress.steps[1] = 999
+    transition = env.step(torch.zeros(3, 21))
+    assert transition.terminated.tolist() == [True, False, False]
+    assert transition.truncated.tolist() == [False, True, False]
+
+
+def test_actions_arrive_late_by_the_drawn_delay() -> None:
+    env = make(3)
+    env.reset()
+    env.delay.copy_(torch.tensor([0, 1, 2]))
+    targets = []
+    for step in range(4):
+        env.step(torch.full((3, 21), float(step + 1)))
+        targets.append(
+            (env.simulator.ctrl[:, 0] - env.robot.values("default")[0]) / env.robot.values("action_scale")[0]
+        )
+    assert np.allclose(np.stack(targets).T, [[1, 2, 3, 4], [0, 1, 2, 3], [0, 0, 1, 2]], atol=1e-5)
+
+
+def test_pushes_change_the_base_velocity_every_twelve_seconds() -> None:
+    env = make(2)
+    env.reset()
+    env.steps_to_push.copy_(torch.tensor([1, 100]))
+    before = env.simulator.qvel[:, :2].copy()
+    env._push()
+    moved = np.abs(env.simulator.qvel[:, :2] - before).max(1)
+    assert 0.0 < moved[0] <= 0.4 and moved[1] == 0.0
+    assert env.steps_to_push.tolist() == [600, 99]
+
+
+def test_a_poisoned_world_is_masked_restarted_and_counted() -> None:
+    healthy, poisoned = make(5), make(5)
+    healthy.reset()
+    poisoned.reset()
+    poisoned.simulator.qvel[2, 3] = np.nan
+    action = torch.zeros(5, 21)
+    a, b = healthy.step(action), poisoned.step(action)
+    others = torch.tensor([0, 1, 3, 4])
+    assert b.valid.tolist() == [True, True, False, True, True]
+    assert b.terminated[2] and b.reward[2] == 0.0
+    for field in fields(a):
+        value = getattr(b, field.name)
+        if isinstance(value, torch.Tensor):
+            assert torch.isfinite(value.float()).all(), field.name
+            assert torch.equal(getattr(a, field.name)[others], value[others]), field.name
+    poisoned.restart(b.ended)
+    assert poisoned.bad_worlds == 1
+    assert bool(poisoned.step(action).valid.all())
+
+
+def test_random_actions_on_the_hardest_levels_never_leave_a_bad_number() -> None:
+    """20,000 world-steps of violent actions."""
+    env = make(100, config=TaskConfig(terrain=TerrainConfig(first_level=19)), camera=CameraConfig(period=5))
+    env.reset()
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(200):
+        transition = env.step(3.0 * torch.randn(100, 21, generator=generator))
+        observation = env.restart(transition.ended)
+        for value in (transition.reward, transition.amp_frame, *vars(observation).values()):
+            assert torch.isfinite(value.float()).all()
+
+
+def test_observations_belong_to_the_caller() -> None:
+    env = make(2)
+    observation = env.reset()
+    kept = observation.history.clone()
+    roll(env, 3)
+    assert torch.equal(observation.history, kept)
+
+
+def test_noise_is_on_the_policys_proprioception_only() -> None:
+    env = make(50)
+    observation = env.reset()
+    clean = env.layouts.privileged.size - 303
+    newest = observation.history[:, -1]
+    parts = env.layouts.proprioception
+    difference = (newest - observation.privileged[:, :clean]).abs()
+    assert parts.get(difference, "joint_velocity").max() <= 1.0 * 0.1 + 1e-6
+    assert parts.get(difference, "joint_velocity").max() > 0.05
+    assert parts.get(difference, "command").max() == 0.0
+
+
+def test_gymnasium_adapter_speaks_the_protocol() -> None:
+    gym = GymTraversal(make(3))
+    observation, _ = gym.reset(seed=3)
+    assert gym.observation_space.contains(observation)
+    observation, reward, terminated, truncated, info = gym.step(np.zeros((3, 21), dtype=np.float32))
+    assert gym.observation_space.contains(observation)
+    assert reward.shape == terminated.shape == truncated.shape == (3,)
+    assert "orientation" in info["terms"]
+
+
+def test_bootstrap_terms_fade_to_table_6() -> None:
+    base = TaskConfig()
+    config = replace(base, bootstrap=replace(base.bootstrap, progress=1.0, air_time=1.0, posture_relief=0.6))
+    env = make(4, config=config)
+    env.reset()
+    full = env.step(torch.zeros(4, 21)).terms
+    assert "progress" in full
+    env.set_bootstrap(0.0)
+    assert set(env.step(torch.zeros(4, 21)).terms) == set(full) - {"progress", "short_air_time"}

@@ -1,0 +1,115 @@
+"""Each row of Table 6(a) on a state whose value can be worked out by hand."""
+
+import math
+from dataclasses import fields, replace
+
+import pytest
+import torch
+
+from ssr.task.config import RewardConfig, RewardWeights
+from ssr.task.rewards import ROWS, Limits, Moment, progress, weighted_terms
+
+CONFIG = RewardConfig()
+J = 4
+LIMITS = Limits(
+    default=torch.tensor([0.1, -0.2, 0.0, 0.3]),
+    lower=torch.full((J,), -1.0),
+    upper=torch.full((J,), 1.0),
+    max_velocity=torch.full((J,), 10.0),
+    max_torque=torch.full((J,), 50.0),
+    base_height_target=0.68,
+    min_foot_distance=0.22,
+)
+REST = Moment(
+    velocity=torch.zeros(1, 3),
+    angular_velocity=torch.zeros(1, 3),
+    gravity=torch.tensor([[0.0, 0.0, -1.0]]),
+    command=torch.tensor([[1.0, 0.0, 0.0]]),
+    standing=torch.tensor([False]),
+    base_height=torch.tensor([0.68]),
+    action=torch.zeros(1, J),
+    previous_action=torch.zeros(1, J),
+    earlier_action=torch.zeros(1, J),
+    joint_position=LIMITS.default[None].clone(),
+    joint_velocity=torch.zeros(1, J),
+    torque=torch.zeros(1, J),
+    contact=torch.tensor([[True, True]]),
+    first_contact=torch.zeros(1, 2, dtype=torch.bool),
+    air_time=torch.zeros(1, 2),
+    foot_velocity=torch.zeros(1, 2, 3),
+    falling_speed=torch.zeros(1, 2),
+    foot_force=torch.tensor([[[0.0, 0.0, 190.0], [0.0, 0.0, 190.0]]]),
+    foot_distance=torch.tensor([0.25]),
+    recent_single_support=torch.tensor([False]),
+)
+
+# row, what differs from REST, the value worked out by hand
+CASES = [
+    ("linear_velocity_tracking", {"velocity": [[0.5, 0.3, 9.0]]}, math.exp(-(0.25 + 0.09) / 0.25)),
+    ("angular_velocity_tracking", {"angular_velocity": [[0, 0, 0.5]]}, math.exp(-0.25 / 0.25)),
+    ("orientation", {"gravity": [[0.06, 0.08, -0.99]]}, math.exp(-0.01 / 0.01)),
+    ("angular_velocity_xy", {"angular_velocity": [[0.3, 0.4, 7.0]]}, math.exp(-0.25 / 0.25)),
+    ("base_height", {"base_height": [0.58]}, math.exp(-0.01 / 0.01)),
+    ("action_rate", {"action": [[1.0, 2.0, 0, 0]], "previous_action": [[0, 1.0, 0, 1.0]]}, 3 / 4),
+    ("smoothness", {"action": [[1.0, 0, 0, 0]], "previous_action": [[1.0, 1.0, 0, 0]],
+                    "earlier_action": [[0, 0, 0, 2.0]]}, (1 + 4 + 4) / 4),
+    ("dof_velocity", {"joint_velocity": [[10.0, 5.0, 0, 0]]}, (1 + 0.25) / 4),
+    ("dof_torque", {"torque": [[100.0, 25.0, 0, 0]]}, (4 + 0.25) / 4),
+    ("dof_deviation", {"joint_position": [[0.2, -0.4, 0.0, 0.3]]}, 0.3 / 4),
+    ("dof_position_limits", {"joint_position": [[1.2, -1.1, 0.0, 0.3]]}, 0.5),
+    ("dof_velocity_limits", {"joint_velocity": [[-10.5, 9.9, 0, 0]]}, 0.25),
+    ("dof_torque_limits", {"torque": [[51.0, -51.0, 49.0, 0]]}, 0.5),
+    ("stand_still", {"joint_position": [[0.2, -0.4, 0.0, 0.3]], "standing": [True]}, 0.3 / 4),
+    ("stand_still", {"joint_position": [[0.2, -0.4, 0.0, 0.3]]}, 0.0),
+    ("single_support", {}, 0.0),
+    ("single_support", {"standing": [True]}, 1.0),
+    ("single_support", {"recent_single_support": [True]}, 1.0),
+    ("impact_velocity", {"falling_speed": [[-0.5, -2.0]], "contact": [[True, False]]}, 0.25),
+    ("contact_slippage", {"foot_velocity": [[[0.3, 0.4, 9], [1, 1, 1]]], "contact": [[True, False]]}, 0.25),
+    ("feet_air_time", {"air_time": [[0.7, 0.9]], "first_contact": [[True, False]]}, 0.3),
+    ("feet_air_time", {"air_time": [[0.3, 0.2]], "first_contact": [[True, True]]}, 0.0),
+    ("feet_stumble", {"foot_force": [[[31.0, 0, 10.0], [29.0, 0, 10.0]]]}, 1.0),
+    ("feet_lateral_distance", {"foot_distance": [0.19]}, math.exp(-0.03 / 0.03)),
+    ("feet_lateral_distance", {"foot_distance": [0.30]}, 1.0),
+]  # fmt: skip
+
+
+def moment(changes: dict) -> Moment:
+    return replace(REST, **{k: torch.as_tensor(v, dtype=getattr(REST, k).dtype) for k, v in changes.items()})
+
+
+@pytest.mark.parametrize(("row", "changes", "expected"), CASES)
+def test_row_has_the_value_worked_out_by_hand(row: str, changes: dict, expected: float) -> None:
+    assert ROWS[row](moment(changes), LIMITS, CONFIG).item() == pytest.approx(expected, rel=1e-5, abs=1e-7)
+
+
+def test_every_row_of_the_table_is_covered_and_weighted() -> None:
+    names = {f.name for f in fields(RewardWeights)}
+    assert set(ROWS) == names == {case[0] for case in CASES}
+    terms = weighted_terms(REST, LIMITS, CONFIG)
+    assert set(terms) == names
+    assert terms["orientation"].item() == pytest.approx(0.5)
+
+
+def test_weights_are_those_of_table_6() -> None:
+    printed = {
+        "linear_velocity_tracking": 1.0, "angular_velocity_tracking": 0.8, "orientation": 0.5,
+        "angular_velocity_xy": 0.25, "base_height": 0.4, "action_rate": -0.12, "smoothness": -0.06,
+        "dof_velocity": -0.96, "dof_torque": -0.6, "dof_deviation": -1.8, "dof_position_limits": -1.5,
+        "dof_velocity_limits": -6.0, "dof_torque_limits": -6.0, "stand_still": -0.12, "single_support": 0.2,
+        "impact_velocity": -1.3, "contact_slippage": -0.2, "feet_air_time": -2.0, "feet_stumble": -2.0,
+        "feet_lateral_distance": 0.08,
+    }  # fmt: skip
+    assert {f.name: getattr(RewardWeights(), f.name) for f in fields(RewardWeights)} == printed
+
+
+def test_a_switch_flips_the_sign_of_air_time() -> None:
+    long_swing = moment({"air_time": [[0.7, 0.0]], "first_contact": [[True, False]]})
+    flipped = ROWS["feet_air_time"](long_swing, LIMITS, replace(CONFIG, flip_air_time=True))
+    assert flipped.item() == pytest.approx(-0.3)
+
+
+def test_progress_is_speed_along_the_command() -> None:
+    assert progress(moment({"velocity": [[0.5, 5.0, 0]]})).item() == pytest.approx(0.5)
+    assert progress(moment({"velocity": [[-3.0, 0, 0]]})).item() == pytest.approx(-1.0)
+    assert progress(moment({"command": [[0.0, 0, 0.5]], "velocity": [[1.0, 0, 0]]})).item() == 0.0
