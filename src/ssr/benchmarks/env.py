@@ -18,8 +18,11 @@ SPREAD = (64, 1024)  #: worlds whose cost per step is compared
 
 
 def run(rounds: int = 7) -> dict[str, float]:
-    """`env` steps the task with random actions. `raw` replays the joint targets recorded just before, from the
-    same states and with the same restarts, in the same Batch: only the task is missing."""
+    """Rates of the task with random actions and of physics alone.
+
+    `raw` replays the joint targets recorded just before, from the same states and with the same restarts, in
+    the same Batch: only the task is missing.
+    """
     torch.set_num_threads(1)  # small tensors: a second thread only waits, physics has its own
     generator = torch.Generator().manual_seed(0)
     course = Course(WORLDS, generator)

@@ -18,7 +18,7 @@ from ssr.terrain.tile import Tile
 STAGE = mujoco.mjtStage.mjSTAGE_VEL.value  #: makes positions, velocities and their sensors current
 DYNAMICS_FIELDS = ("body_mass", "body_inertia", "body_ipos", "actuator_gainprm", "actuator_biasprm")
 TERRAIN_FIELDS = ("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb", "geom_friction")
-REACH = 0.9  #: m from the base along the tile beyond which boxes take no part in collision: no foot gets there
+REACH = 0.9  #: m along the tile from the base: boxes farther off take no part in collision
 SANE = 1e3  #: a position or velocity beyond this (m, rad, m/s, rad/s) means the world has blown up
 
 # A world that goes bad is reported through `PhysicsState.finite`, not in a log file in the working folder.

@@ -15,9 +15,9 @@ from ssr.task.transition import Observation
 
 
 class GymTraversal(VectorEnv):
-    """Observations are a dict of history, depth and privileged arrays; ended worlds restart within the step."""
+    """Observations are dicts of history, depth and privileged; ended worlds restart within the step."""
 
-    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 - as the base class declares it
 
     def __init__(self, env: TraversalEnv) -> None:
         self.env, self.num_envs = env, env.num_envs
