@@ -67,8 +67,8 @@ class DepthCamera:
 
     Each control step: `reset` the worlds that start anew, then `capture` all. `image` (n, H, W) is what each
     robot sees: z-depth in metres, row 0 on top, column 0 on the left; `age` (n,) int64 the control steps
-    since it was taken. `offsets` holds the mounting errors drawn at the last reset. `links`: the order of link
-    poses. `generator` draws offsets, phases and sensor noise; whoever owns it saves it.
+    since it was taken. `offsets` holds the mounting errors drawn at the last reset. `links`: the order of
+    link poses. `generator` draws offsets, phases and sensor noise; whoever owns it saves it.
     """
 
     def __init__(

@@ -1,0 +1,115 @@
+"""E[ρ] of many imagined landings on the CPU, one pass over each world's facets.
+
+Most landings lie wholly on one tread, which bounds alone can tell; only patches that meet an edge are
+sampled.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ssr.terrain.tile import ABYSS, FACET_FIELDS
+
+F = np.float32
+NEAR = 32  #: most facets kept around one landing; more than a tile has within reach
+
+_compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
+
+
+@_compiled
+def _close(facets, count, x0, x1, y0, y1, near):
+    """Copy the facets that touch the rectangle into `near`; returns how many, -1 if none of them can matter.
+
+    They cannot where a level facet covers the whole rectangle and no other one touching it rises higher.
+    """
+    kept = 0
+    cover = F(ABYSS)
+    highest = F(ABYSS)
+    for f in range(count):
+        a, b, c, d, z, slope = (
+            facets[f, 0],
+            facets[f, 1],
+            facets[f, 2],
+            facets[f, 3],
+            facets[f, 4],
+            facets[f, 5],
+        )
+        if b < x0 or a > x1 or d < y0 or c > y1 or kept == near.shape[0]:
+            continue
+        for k in range(6):
+            near[kept, k] = facets[f, k]
+        kept += 1
+        top = max(z, z + slope * (b - a))
+        highest = max(highest, top)
+        if a <= x0 and b >= x1 and c <= y0 and d >= y1 and slope == F(0.0):
+            cover = max(cover, z)
+    if kept > 0 and cover >= highest:
+        return -1
+    return kept
+
+
+@_compiled
+def _deficiency(near, kept, dx, dy, x, y, tolerance, heights):
+    """ρ of the patch with offsets dx, dy around x, y, resting on its highest point."""
+    for i in range(heights.size):
+        heights[i] = F(ABYSS)
+    for f in range(kept):
+        a, b, c, d = near[f, 0] - x, near[f, 1] - x, near[f, 2] - y, near[f, 3] - y
+        z, slope = near[f, 4], near[f, 5]
+        for i in range(heights.size):
+            inside = (dx[i] >= a) & (dx[i] <= b) & (dy[i] >= c) & (dy[i] <= d)
+            height = z + slope * (dx[i] - a)
+            heights[i] = height if inside & (height > heights[i]) else heights[i]
+    highest = F(ABYSS)
+    for i in range(heights.size):
+        highest = heights[i] if heights[i] > highest else highest
+    carried = 0
+    for i in range(heights.size):
+        carried += 1 if highest - heights[i] < tolerance else 0
+    return F(1.0) - F(carried) / F(heights.size)
+
+
+@_compiled
+def expect(facets, facet_count, mean, std, yaw, needed, patch, points, weights, tolerance, out):
+    """Fill out (n, 2) with E[ρ].
+
+    facets (n, m, 6), facet_count (n,); mean (n, 2, 2), std (n, 2), yaw (n, 2), needed (n, 2) per foot; patch
+    (p, 2) offsets from the sole's centre; points (2, k, 2) in units of σ per foot, weights (k,). float32.
+    """
+    size = patch.shape[0]
+    dx, dy, heights = np.empty(size, F), np.empty(size, F), np.empty(size, F)
+    around = np.empty((NEAR, FACET_FIELDS), F)
+    under = np.empty((NEAR, FACET_FIELDS), F)
+    for n in range(out.shape[0]):
+        for foot in range(out.shape[1]):
+            out[n, foot] = F(0.0)
+            if not needed[n, foot]:
+                continue
+            cosine, sine = F(math.cos(yaw[n, foot])), F(math.sin(yaw[n, foot]))
+            left, right, low, high = F(0.0), F(0.0), F(0.0), F(0.0)
+            for i in range(size):
+                dx[i] = cosine * patch[i, 0] - sine * patch[i, 1]
+                dy[i] = sine * patch[i, 0] + cosine * patch[i, 1]
+                left, right = min(left, dx[i]), max(right, dx[i])
+                low, high = min(low, dy[i]), max(high, dy[i])
+            x, y, sigma = mean[n, foot, 0], mean[n, foot, 1], std[n, foot]
+            reach = F(0.0)
+            for k in range(weights.size):
+                reach = max(reach, max(abs(points[foot, k, 0]), abs(points[foot, k, 1])))
+            reach *= sigma
+            kept = _close(
+                facets[n], facet_count[n], x + left - reach, x + right + reach,
+                y + low - reach, y + high + reach, around,
+            )  # fmt: skip
+            total = F(0.0)
+            if kept > 0:
+                for k in range(weights.size):
+                    px, py = x + sigma * points[foot, k, 0], y + sigma * points[foot, k, 1]
+                    below = _close(around, kept, px + left, px + right, py + low, py + high, under)
+                    if below > 0:
+                        rho = _deficiency(under, below, dx, dy, px, py, tolerance, heights)
+                        total += weights[k] * rho
+            out[n, foot] = total

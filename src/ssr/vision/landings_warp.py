@@ -1,0 +1,83 @@
+"""ρ of many imagined landings as a Warp kernel, one thread per landing point."""
+
+# Warp reads annotations as types, so they must not be postponed to strings here.
+# mypy: disable-error-code="valid-type, misc, assignment"
+
+import torch
+import warp as wp
+from torch import Tensor
+
+from ssr.terrain.field import TerrainField
+from ssr.terrain.tile import ABYSS
+
+wp.config.log_level = wp.LOG_ERROR
+wp.init()
+
+BOTTOM = wp.constant(float(ABYSS))
+
+
+@wp.func
+def height_at(facets: wp.array3d(dtype=wp.float32), count: int, world: int, x: float, y: float):
+    best = float(BOTTOM)
+    for f in range(count):
+        x0 = facets[world, f, 0]
+        if x >= x0 and x <= facets[world, f, 1] and y >= facets[world, f, 2] and y <= facets[world, f, 3]:
+            best = wp.max(best, facets[world, f, 4] + facets[world, f, 5] * (x - x0))
+    return best
+
+
+@wp.kernel(enable_backward=False)
+def land(
+    facets: wp.array3d(dtype=wp.float32),
+    facet_count: wp.array(dtype=wp.int32),
+    mean: wp.array3d(dtype=wp.float32),
+    std: wp.array2d(dtype=wp.float32),
+    yaw: wp.array2d(dtype=wp.float32),
+    needed: wp.array2d(dtype=wp.bool),
+    patch: wp.array2d(dtype=wp.float32),
+    points: wp.array3d(dtype=wp.float32),
+    tolerance: float,
+    out: wp.array3d(dtype=wp.float32),
+):
+    """out[n, foot, k]: ρ of the patch around the k-th point of the landing."""
+    n, foot, k = wp.tid()
+    if not needed[n, foot]:
+        out[n, foot, k] = 0.0
+        return
+    x = mean[n, foot, 0] + std[n, foot] * points[foot, k, 0]
+    y = mean[n, foot, 1] + std[n, foot] * points[foot, k, 1]
+    c = wp.cos(yaw[n, foot])
+    s = wp.sin(yaw[n, foot])
+    size = patch.shape[0]
+    highest = float(BOTTOM)
+    for i in range(size):
+        px = x + c * patch[i, 0] - s * patch[i, 1]
+        py = y + s * patch[i, 0] + c * patch[i, 1]
+        highest = wp.max(highest, height_at(facets, facet_count[n], n, px, py))
+    hanging = float(size)
+    for i in range(size):
+        px = x + c * patch[i, 0] - s * patch[i, 1]
+        py = y + s * patch[i, 0] + c * patch[i, 1]
+        if highest - height_at(facets, facet_count[n], n, px, py) < tolerance:
+            hanging -= 1.0
+    out[n, foot, k] = hanging / float(size)
+
+
+def deficiencies(
+    terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
+    patch: Tensor, points: Tensor, tolerance: float,
+) -> Tensor:  # fmt: skip
+    """ρ (n, 2, k) for mean (n, 2, 2), std, yaw and needed (n, 2), patch (p, 2) and points (2, k, 2)."""
+    out = torch.empty(*std.shape, points.shape[1], device=terrain.device)
+    stream = wp.stream_from_torch(torch.cuda.current_stream(out.device)) if out.is_cuda else None
+    inputs = [terrain.facets, terrain.facet_count, mean, std, yaw, needed, patch, points]
+    wp.launch(
+        land,
+        dim=tuple(out.shape),
+        inputs=[*(wp.from_torch(x) for x in inputs), tolerance],
+        outputs=[wp.from_torch(out)],
+        device=wp.device_from_torch(out.device),
+        stream=stream,
+        record_tape=False,
+    )
+    return out

@@ -1,0 +1,143 @@
+"""How much of a sole stands on nothing: ρ (Eq. 2), and its expectation over an imagined landing (Eq. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.errors import unknown
+from ssr.robots.spec import Sole
+from ssr.terrain.field import TerrainField
+
+TOLERANCE = 0.03  #: m, ε_h: how far below the sole the ground may be and still carry
+
+
+def support_deficiency(heights: Tensor, sole_height: Tensor, tolerance: float = TOLERANCE) -> Tensor:
+    """Unsupported share ρ of the sole (Eq. 2): points that are `tolerance` metres or more below it.
+
+    heights: (..., k) terrain heights under the sole; sole_height: (...,), same datum.
+    """
+    gap = sole_height.unsqueeze(-1) - heights
+    return 1.0 - (gap < tolerance).float().mean(-1)
+
+
+def imagined_deficiency(heights: Tensor, tolerance: float = TOLERANCE) -> Tensor:
+    """ρ where no foot stands yet: it will come to rest on the highest of the patch's heights (..., k)."""
+    return support_deficiency(heights, heights.amax(-1), tolerance)
+
+
+def expected_deficiency(
+    terrain: TerrainField,
+    mean: Tensor,
+    std: Tensor,
+    yaw: Tensor,
+    sole: Sole,
+    tolerance: float = TOLERANCE,
+    rule: str = "lattice144",
+    needed: Tensor | None = None,
+) -> Tensor:
+    """E[ρ] (n, 2) of feet that will land at a place known only as a round Gaussian. Right foot, left foot.
+
+    mean (n, 2, 2) m, tile frame; std (n, 2) m; yaw (n, 2) rad of the feet, tile frame; `rule` names one of
+    `landing_rules()`. The left foot takes the rule's points mirrored, so that a mirrored world gives mirrored
+    values. `needed` (n, 2) bool: feet to evaluate, all by default; the others get 0.
+    """
+    points, weights = landing_rule(rule)
+    left = points * np.array([1.0, -1.0])
+    both = np.stack([points, left]).astype(np.float32)
+    patch = sole.offsets().reshape(-1, 2).astype(np.float32)
+    single = lambda x: x.detach().to(terrain.device, torch.float32).contiguous()
+    if needed is None:
+        needed = torch.ones(std.shape, dtype=torch.bool, device=terrain.device)
+    evaluate = _on_gpu if terrain.device.type == "cuda" else _on_cpu
+    return evaluate(terrain, single(mean), single(std), single(yaw), needed, patch, both, weights, tolerance)
+
+
+# ---- where to look -------------------------------------------------------------------------------------
+
+Rule = tuple[np.ndarray, np.ndarray]  # points (k, 2) in units of σ, weights (k,) that sum to 1
+
+
+def _grid() -> Rule:
+    """5 × 5 points at -2 … 2 σ with normalised Gaussian weights."""
+    return _square(np.arange(-2.0, 3.0), np.exp(-(np.arange(-2.0, 3.0) ** 2) / 2))
+
+
+def _hermite() -> Rule:
+    """3 × 3 Gauss–Hermite points: exact for smooth functions, which ρ is not."""
+    return _square(*np.polynomial.hermite_e.hermegauss(3))
+
+
+def _square(nodes: np.ndarray, weights: np.ndarray) -> Rule:
+    weights = weights / weights.sum()
+    points = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+    return points, np.outer(weights, weights).ravel()
+
+
+def _lattice(count: int, step: int) -> Rule:
+    """Equally likely points of a Fibonacci lattice: no two share an x or a y.
+
+    ρ jumps along edges, and edges run along the axes: a square grid sees such a jump with whole columns of
+    points at once, this one with a single point.
+    """
+    index = np.arange(count)
+    quantile = np.vectorize(NormalDist().inv_cdf)
+    points = [quantile((k + 0.5) / count) for k in (index, index * step % count)]
+    return np.stack(points, axis=-1), np.full(count, 1.0 / count)
+
+
+_RULES: dict[str, Callable[[], Rule]] = {
+    "grid5": _grid,
+    "hermite3": _hermite,
+    "lattice21": lambda: _lattice(21, 13),
+    "lattice34": lambda: _lattice(34, 21),
+    "lattice55": lambda: _lattice(55, 34),
+    "lattice89": lambda: _lattice(89, 55),
+    "lattice144": lambda: _lattice(144, 89),
+}
+
+
+def landing_rules() -> tuple[str, ...]:
+    return tuple(_RULES)
+
+
+@cache
+def landing_rule(name: str) -> Rule:
+    """Points (k, 2) in units of σ and their weights (k,)."""
+    if name not in _RULES:
+        raise unknown("landing rule", name, _RULES)
+    return _RULES[name]()
+
+
+# ---- how it is computed --------------------------------------------------------------------------------
+
+
+def _on_cpu(
+    terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
+    patch: np.ndarray, points: np.ndarray, weights: np.ndarray, tolerance: float,
+) -> Tensor:  # fmt: skip
+    from ssr.vision.landings import expect
+
+    out = torch.empty(std.shape, dtype=torch.float32)
+    expect(
+        terrain.facets.numpy(), terrain.facet_count.numpy(), mean.numpy(), std.numpy(), yaw.numpy(),
+        needed.contiguous().numpy(), patch, points, weights.astype(np.float32), np.float32(tolerance),
+        out.numpy(),
+    )  # fmt: skip
+    return out
+
+
+def _on_gpu(
+    terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
+    patch: np.ndarray, points: np.ndarray, weights: np.ndarray, tolerance: float,
+) -> Tensor:  # fmt: skip
+    from ssr.vision.landings_warp import deficiencies
+
+    place = lambda x: torch.as_tensor(x, device=terrain.device)
+    rho = deficiencies(terrain, mean, std, yaw, needed, place(patch), place(points), tolerance)
+    return rho @ place(weights).to(rho)
