@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
+import traceback
 from collections.abc import Callable
 from datetime import timedelta
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
 import torch
@@ -49,56 +54,85 @@ def _backend(device: str) -> str:
     return "nccl" if device == "cuda" else "gloo"
 
 
-def _enter(rank: int, size: int, port: int, device: str, threads: int) -> Ranks:
-    """Join the local group; every reduction goes over the loopback interface."""
+def _stop_with_parent() -> None:
+    """A rank never outlives the process that started it, however that one ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _child(
+    rank: int, size: int, port: int, device: str, threads: int, tell: Connection, work: Callable[..., Any], *rest: Any
+) -> None:
+    """The life of one rank: join the local group over the loopback interface, work, tell how it ended."""
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    store = dist.TCPStore(LOCAL, port, size, is_master=False)
-    dist.init_process_group(_backend(device), store=store, rank=rank, world_size=size, timeout=PATIENCE)
-    return Ranks(rank=rank, size=size)
-
-
-def _child(rank: int, size: int, port: int, device: str, threads: int, work: Callable[..., Any], *arguments: Any):
-    ranks = _enter(rank, size, port, device, threads)
     try:
-        work(ranks, *arguments)
-    except (UserError, RuntimeError, KeyboardInterrupt):
-        # The first rank tells the user; when it is gone there is nothing left to say.
+        store = dist.TCPStore(LOCAL, port, size + 1, is_master=False, timeout=PATIENCE)
+        dist.init_process_group(_backend(device), store=store, rank=rank, world_size=size, timeout=PATIENCE)
+        work(Ranks(rank=rank, size=size), *rest)
+        dist.destroy_process_group()
+        tell.send(None)
+    except UserError as error:
+        tell.send(str(error))
+    except KeyboardInterrupt:
+        tell.send("Interrupted.")
+    except Exception:
+        tell.send(traceback.format_exc())
         os._exit(1)
-    finally:
-        if dist.is_initialized():
-            dist.destroy_process_group()
 
 
-def launch(config: TrainConfig, work: Callable[..., Any], *arguments: Any) -> Any:
-    """Run `work(ranks, *arguments)` on every rank; returns what the first one returns."""
+def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> None:
+    """Run `work(ranks, *arguments)` on every rank and wait for all of them."""
     device, threads = device_of(config), config.env.threads
     torch.set_num_threads(threads)
     if under_torchrun():
         dist.init_process_group(_backend(device), timeout=PATIENCE)
         try:
-            return work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
+            work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
         finally:
             dist.destroy_process_group()
+        return
     size = rank_count(config)
     if size == 1:
-        return work(Ranks(), *arguments)
-    store = dist.TCPStore(LOCAL, 0, size, is_master=True, wait_for_workers=False)
+        work(Ranks(), *arguments)
+        return
+    store = dist.TCPStore(LOCAL, 0, size + 1, is_master=True, wait_for_workers=False)
     context = multiprocessing.get_context("spawn")
-    children = [
-        context.Process(
-            target=_child, args=(rank, size, store.port, device, threads, work, *arguments), daemon=True
+    listen, children = [], []
+    for rank in range(size):
+        ear, mouth = context.Pipe(duplex=False)
+        child = context.Process(
+            target=_child, args=(rank, size, store.port, device, threads, mouth, work, *arguments), daemon=True
         )
-        for rank in range(1, size)
-    ]
-    for child in children:
         child.start()
+        mouth.close()
+        listen.append(ear)
+        children.append(child)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the ranks hear it themselves
     try:
-        return work(_enter(0, size, store.port, device, threads), *arguments)
+        _supervise(listen, children)
     finally:
-        for child in children:
-            child.join(timeout=5)
-            if child.is_alive():
-                child.terminate()
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        signal.signal(signal.SIGINT, before)
+
+
+def _supervise(listen: list[Connection], children: list[SpawnProcess]) -> None:
+    """Wait for every rank; the first that fails ends all, and its reason is the error."""
+    waiting = dict(zip(listen, children, strict=True))
+    while waiting:
+        for ear in wait(list(waiting)):
+            assert isinstance(ear, Connection)
+            child = waiting.pop(ear)
+            try:
+                reason = ear.recv()
+            except EOFError:
+                child.join()
+                reason = f"A rank was ended from outside (exit code {child.exitcode})."
+            if reason is not None:
+                for other in children:
+                    other.kill()
+                raise UserError(reason) if "\n" not in reason else RuntimeError(reason)
+    for child in children:
+        child.join()
