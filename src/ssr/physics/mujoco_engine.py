@@ -40,6 +40,8 @@ class MujocoSimulator:
     ) -> None:
         self.robot, self.num_envs, self.pool, self.dtype = robot, num_envs, pool, dtype
         self.model = build_world(robot, pool, config).compile()
+        # Parked boxes are upright, so MuJoCo would take their orientation from the world for good.
+        self.model.geom_sameframe[self.model.geom_bodyid == 0] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
         self.batch = Batch(self.model, num_envs, nthread=threads, persistent=True)
         self._name_everything()
         for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
