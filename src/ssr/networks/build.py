@@ -1,0 +1,46 @@
+"""All networks of one robot, from its layouts and one configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from ssr.networks.actor import MoEActor
+from ssr.networks.config import NetworkConfig
+from ssr.networks.critics import Critics
+from ssr.networks.decoders import Decoders
+from ssr.networks.discriminators import Discriminators
+from ssr.networks.encoder import CrossModalEncoder
+from ssr.networks.estimator import VelocityEstimator
+from ssr.networks.imagination import FootholdImagination
+from ssr.networks.policy import Policy
+from ssr.symmetry.vectors import layouts
+
+if TYPE_CHECKING:
+    from ssr.robots.spec import RobotSpec
+
+
+class Networks(nn.Module):
+    """Seven networks that share nothing but sizes; a parameter's name begins with its network's."""
+
+    def __init__(self, robot: RobotSpec, config: NetworkConfig) -> None:
+        super().__init__()
+        vectors = layouts(robot, config.latent)
+        self.config, self.layouts = config, vectors
+        state, actions = vectors.privileged.size, vectors.action.size
+        self.encoder = CrossModalEncoder(vectors.proprioception, robot.joint_names, config)
+        self.decoders = Decoders(vectors, config)
+        self.estimator = VelocityEstimator(vectors.proprioception, config)
+        self.actor = MoEActor(vectors.actor.size, actions, config)
+        self.critics = Critics(state, config)
+        self.discriminators = Discriminators(vectors.amp.size, config)
+        self.imagination = FootholdImagination(state, actions, config)
+
+    def policy(self) -> Policy:
+        """The acting part, sharing its weights with these networks."""
+        return Policy(self.encoder, self.estimator, self.actor)
+
+    def parameter_counts(self) -> dict[str, int]:
+        """Free parameters per network."""
+        return {name: sum(p.numel() for p in part.parameters()) for name, part in self.named_children()}

@@ -1,0 +1,37 @@
+"""Motion discriminators (§3.4): one per terrain type, on windows of AMP frames; one unbounded score each."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ssr.networks.config import NetworkConfig
+from ssr.networks.mlp import ParallelMLP
+
+
+class Discriminators(nn.Module):
+    """Windows are flat, (…, 5 frames · 63), already normalised by the caller."""
+
+    def __init__(self, frame: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.window = frame * config.amp_window
+        self.networks = ParallelMLP(
+            config.discriminators, self.window, config.discriminator_hidden, 1, activation=nn.ReLU()
+        )
+
+    @property
+    def count(self) -> int:
+        return self.networks.count
+
+    def forward(self, windows: Tensor) -> Tensor:
+        """One batch per discriminator, (count, n, window) → scores (count, n): how they are trained."""
+        return self.networks(windows).squeeze(-1)
+
+    def score(self, windows: Tensor, which: Tensor) -> Tensor:
+        """Each window by its own discriminator: (n, window) and indices (n,) → scores (n,)."""
+        scores = windows.new_full((len(windows),), float("nan"))  # an index without a discriminator shows
+        for k in range(self.count):
+            rows = torch.nonzero(which == k).squeeze(-1)
+            judged = self.networks.single(k, windows.index_select(0, rows)).squeeze(-1)
+            scores = scores.index_copy(0, rows, judged.to(scores.dtype))
+        return scores

@@ -1,0 +1,106 @@
+"""The recurrent cross-modal encoder (§3.1, Theorem 1): proprioceptive history and depth → three latents.
+
+    history (h, P) ── T ── MLP ──┐
+                                 ├─ [u_L, v_L, u_R, v_R] ── GRU ── MLP ── heads ── z^f, z^b, (μ, log σ²) → z^p
+    depth (36, 36) ─────── CNN ──┘
+
+A camera is slower than control, so images are encoded apart: each distinct frame once, its features reused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ssr.networks.config import NetworkConfig
+from ssr.networks.convolution import DepthCNN
+from ssr.networks.depth import normalise_depth
+from ssr.networks.gru import GRU
+from ssr.networks.linear import linear
+from ssr.networks.mlp import mlp
+from ssr.symmetry.layout import Layout
+from ssr.symmetry.structure import Reorganization, join_groups
+
+
+class Latents(NamedTuple):
+    """The encoder's output, (..., 16) each, in halves [left, right]."""
+
+    foot: Tensor  #: z^f
+    base: Tensor  #: z^b
+    proprioception: Tensor  #: z^p: a sample while training, the mean otherwise
+    mean: Tensor  #: μ of z^p
+    log_variance: Tensor  #: of z^p, within ±10
+
+    @property
+    def vector(self) -> Tensor:
+        """ẑ = [z^f, z^b, z^p], as the actor observation holds it."""
+        return torch.cat((self.foot, self.base, self.proprioception), -1)
+
+
+class CrossModalEncoder(nn.Module):
+    """Equivariant in each head: mirrored history and mirrored image give latents with halves exchanged."""
+
+    def __init__(self, proprioception: Layout, joint_names: Sequence[str], config: NetworkConfig) -> None:
+        super().__init__()
+        c = config
+        self.depth_range = c.depth_range
+        self.structure: nn.Module
+        if c.equivariant:
+            self.structure = Reorganization(proprioception, joint_names, c.history)
+            inputs, self.join = self.structure.size, join_groups
+        else:
+            self.structure = nn.Flatten(-2)
+            inputs, self.join = proprioception.size * c.history, _concatenate
+        embedding = c.proprioception_embedding
+        self.motion = mlp(inputs, c.proprioception_hidden, embedding, equivariant=c.equivariant)
+        self.image = DepthCNN(
+            c.image_size, c.cnn_channels, c.cnn_kernels, c.cnn_strides, equivariant=c.equivariant
+        )
+        self.memory = GRU(embedding + c.cnn_channels[-1], c.gru_hidden, equivariant=c.equivariant)
+        self.fusion = mlp(c.gru_hidden, c.fusion_hidden, c.fusion_embedding, equivariant=c.equivariant)
+        self.heads = linear(c.equivariant)(c.fusion_embedding, c.latent, blocks=4)
+
+    @property
+    def hidden_size(self) -> int:
+        return self.memory.hidden
+
+    def encode_images(self, frames: Tensor) -> Tensor:
+        """Depth frames (F, rows, columns) in metres → features (F, C)."""
+        return self.image(normalise_depth(frames, self.depth_range))
+
+    def step(self, history: Tensor, image_features: Tensor, hidden: Tensor) -> tuple[Latents, Tensor]:
+        """One control step of n robots: (n, h, P), (n, C), (n, H) → latents and the next hidden state."""
+        motion = self.motion(self.structure(history))
+        hidden = self.memory.step(self.join(motion, image_features), hidden)
+        return self._latents(hidden), hidden
+
+    def sequence(
+        self, history: Tensor, image_features: Tensor, frame_index: Tensor, hidden: Tensor, resets: Tensor
+    ) -> tuple[Latents, Tensor]:
+        """T control steps of n robots at once, equal to T calls of `step`.
+
+        history: (T, n, h, P); image_features: (F, C) of the distinct frames; frame_index: (T, n), which of
+        them each robot sees; hidden: (n, H) before the first step; resets: (T, n) bool, true where a robot's
+        step begins a new episode. Returns latents (T, n, ·) and the last hidden state (n, H).
+        """
+        motion = self.motion(self.structure(history))
+        seen = image_features.index_select(0, frame_index.flatten()).unflatten(0, frame_index.shape)
+        states = self.memory.sequence(self.join(motion, seen), hidden, resets)
+        return self._latents(states), states[-1]
+
+    def _latents(self, hidden: Tensor) -> Latents:
+        foot, base, mean, log_variance = self.heads(self.fusion(hidden)).chunk(4, -1)
+        log_variance = log_variance.clamp(-10.0, 10.0)
+        chosen = _sample(mean, log_variance) if self.training else mean
+        return Latents(foot, base, chosen, mean, log_variance)
+
+
+def _sample(mean: Tensor, log_variance: Tensor) -> Tensor:
+    return mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
+
+
+def _concatenate(*features: Tensor) -> Tensor:
+    return torch.cat(features, -1)
