@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import cos, sin
 
 import mujoco
 
@@ -82,4 +83,4 @@ def show_tile(spec: mujoco.MjSpec, tile: Tile) -> None:
         geom = spec.geom(terrain_name(index))
         geom.pos = box.center
         geom.size = box.half
-        geom.alt.axisangle = (0.0, 1.0, 0.0, box.pitch)
+        geom.quat = (cos(box.pitch / 2), 0.0, sin(box.pitch / 2), 0.0)
