@@ -70,7 +70,7 @@ class FootholdConfig:
     sigma: float = 0.0625  #: σ_f
     tolerance: float = 0.03  #: ε_h, m
     gate_level: int = 5  #: terrain level from which the swing term counts
-    quadrature: str = "grid5"  #: 5 × 5 points out to 2σ; or "hermite3", 3 × 3 Gauss–Hermite
+    landing_rule: str = "grid5"  #: where E_q[ρ] is sampled, see `ssr.vision.support`; 5 × 5 points out to 2σ
 
 
 @dataclass(frozen=True, kw_only=True)

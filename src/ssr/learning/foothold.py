@@ -55,8 +55,6 @@ def guidance(
     if imagined is None:
         return deficiency
     swing = ~contact & imagined.usable.unsqueeze(-1) & (transition.terrain_type != SLOPE).unsqueeze(-1)
-    if not bool(swing.any()):
-        return deficiency
     expected = expected_deficiency(
         field,
         imagined.mean,
@@ -64,6 +62,7 @@ def guidance(
         transition.feet.yaw,
         sole,
         tolerance=config.tolerance,
-        rule=config.quadrature,
+        rule=config.landing_rule,
+        needed=swing,
     )
     return torch.where(swing, expected, deficiency)

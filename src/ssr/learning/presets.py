@@ -58,7 +58,6 @@ CPU: tuple[Difference, ...] = (
     Difference("imagination.minibatches", 2, SMALL),
     Difference("imagination.batch_size", 1024, SMALL),
     Difference("imagination.gate_samples", 10_000, SMALL),
-    Difference("foothold.quadrature", "hermite3", "9 instead of 25 patches per imagined foothold"),
     Difference("style.replay", 4_000, SMALL),
     Difference("style.updates", 2, SMALL),
     Difference("style.batch_size", 128, SMALL),
