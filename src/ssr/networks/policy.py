@@ -26,12 +26,15 @@ class Policy(nn.Module):
         self.encoder, self.estimator, self.actor = encoder, estimator, actor
 
     def forward(self, proprioception_history: Tensor, depth: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.encoder.encode_images(depth)
-        latents, hidden = self.encoder.step(proprioception_history, features, hidden)
+        return self.step(proprioception_history, self.encoder.encode_images(depth), hidden)
+
+    def step(self, history: Tensor, image_features: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """As `forward`, with images already encoded (n, C): a camera is slower than control."""
+        latents, hidden = self.encoder.step(history, image_features, hidden)
         # The mean rather than the sample, so that acting is deterministic in every mode.
         certain = latents._replace(proprioception=latents.mean)
-        velocity = self.estimator(proprioception_history)
-        return self.actor(actor_observation(proprioception_history, velocity, certain)), hidden
+        velocity = self.estimator(history)
+        return self.actor(actor_observation(history, velocity, certain)), hidden
 
     def initial_hidden(self, count: int) -> Tensor:
         """The memory of `count` robots at the start of an episode."""

@@ -47,6 +47,7 @@ class MujocoSimulator:
         for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
             self.batch.expand(field)
         self._solid = self.batch.expand("geom_contype")
+        self.awake: np.ndarray | None = None  #: indices of the worlds that move; None: all
         self._box_range = np.zeros((num_envs, pool, 2))  #: x from, to of each world's boxes
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
@@ -91,7 +92,7 @@ class MujocoSimulator:
     def advance(self, substeps: int) -> None:
         """Physics alone, with the targets and boxes as they are."""
         try:
-            self.batch.step(nstep=substeps, stage=STAGE)
+            self.batch.step(self.awake, nstep=substeps, stage=STAGE)
         except SimulationError as error:
             # MuJoCo kept these worlds' states; mark them so that `finite` reports them.
             self.qpos[error.ids] = np.nan

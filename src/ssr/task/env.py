@@ -7,7 +7,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
@@ -27,7 +27,7 @@ from ssr.task.progress import Progress
 from ssr.task.randomization import draw_dynamics
 from ssr.task.rewards import POSTURE_ROWS, Limits, Moment, progress, short_air_time, weighted_terms
 from ssr.task.terminations import endings
-from ssr.task.tiles import TileBank
+from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL
@@ -52,6 +52,7 @@ class TraversalEnv:
         pool: int = TILE_POOL,
         physics: PhysicsConfig | None = None,
         references: ReferenceSampler | None = None,
+        bank: TileSource | None = None,
     ) -> None:
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
         threads = threads or len(os.sched_getaffinity(0))
@@ -59,7 +60,7 @@ class TraversalEnv:
         self.generator = torch.Generator().manual_seed(seed)
         self.simulator = MujocoSimulator(robot, num_envs, pool=pool, config=physics, threads=threads)
         self.field = TerrainField(num_envs, pool)
-        self.bank = TileBank(self.config.terrain, seed)
+        self.bank = TileBank(self.config.terrain, seed) if bank is None else bank
         self.references = references
         self.camera = None
         if camera is not None:
@@ -69,6 +70,9 @@ class TraversalEnv:
             )  # fmt: skip
         self.ramp = 1.0  #: how much of the randomization is on
         self.bootstrap = 1.0  #: how much of `config.bootstrap` is on
+        self.luck: list[torch.Generator] | None = None
+        """One generator per world, if what a world meets must not depend on its neighbours. The camera's
+        sensor model must be off then: it draws for all worlds at once."""
         self._read_robot()
         self._allocate()
 
@@ -175,7 +179,8 @@ class TraversalEnv:
             self._begin(env_ids)
         self.commands.tick(self.field.type)
         self._see(env_ids)
-        noisy = self.proprioception + self._noise * (2 * self._rand(*self.proprioception.shape) - 1)
+        everywhere = torch.arange(self.num_envs)
+        noisy = self.proprioception + self._noise * (2 * self._rand(everywhere, len(self._noise)) - 1)
         self.history = torch.cat([self.history[:, 1:], noisy[:, None]], dim=1)
         if len(env_ids):
             self.history[env_ids] = noisy[env_ids, None].expand(-1, self.config.history, -1)
@@ -199,7 +204,7 @@ class TraversalEnv:
             return
         low, high = self.config.randomization.push_velocity
         velocity = torch.zeros(len(due), 3)
-        velocity[:, :2] = (low + (high - low) * self._rand(len(due), 2)) * self.ramp
+        velocity[:, :2] = (low + (high - low) * self._rand(due, 2)) * self.ramp
         self.simulator.push(due, velocity)
         self.steps_to_push[due] = self.config.control_steps(self.config.randomization.push_interval)
 
@@ -311,6 +316,10 @@ class TraversalEnv:
     # ---- episodes ---------------------------------------------------------------------------------------
 
     def _begin(self, env_ids: Tensor) -> None:
+        for group in self._groups(env_ids):
+            self._begin_alike(group)
+
+    def _begin_alike(self, env_ids: Tensor) -> None:
         levels = self.progress.next_levels(env_ids, self.commands, self.generator)
         self.place(env_ids, self.bank.draw(env_ids, levels, self.generator))
         self.commands.restart(env_ids, self.field.type)
@@ -351,19 +360,19 @@ class TraversalEnv:
     def _start_pose(self, env_ids: Tensor) -> ResetPose:
         """The default pose with noise, or a pose of the reference motion, set down on the tile."""
         n, config = len(env_ids), self.config
-        noise = lambda *shape: 2 * self._rand(*shape) - 1
+        noise = lambda *shape: 2 * self._rand(env_ids, *shape) - 1
         zero = torch.zeros(n, 3)
-        joints = self.default + config.start_joint_noise * noise(n, len(self.robot.joints))
+        joints = self.default + config.start_joint_noise * noise(len(self.robot.joints))
         pose = ResetPose(
             base_position=torch.tensor([0.0, 0.0, self.robot.standing_height]).repeat(n, 1),
-            base_quaternion=yaw_quaternion(config.start_yaw_noise * noise(n)),
+            base_quaternion=yaw_quaternion(config.start_yaw_noise * noise()),
             base_velocity=zero,
             base_angular_velocity=zero,
             joint_position=joints.clamp(self.limits.lower, self.limits.upper),
             joint_velocity=torch.zeros_like(joints),
         )
         if self.references is not None and config.reference_starts > 0.0:
-            taken = self._rand(n) < config.reference_starts
+            taken = self._rand(env_ids) < config.reference_starts
             reference = self.references(self.field.type[env_ids], self.generator)
             pose = ResetPose(
                 **{
@@ -371,7 +380,7 @@ class TraversalEnv:
                     for name, value in vars(pose).items()
                 }
             )
-        return self._set_down(env_ids, pose, lateral=config.start_lateral * noise(n))
+        return self._set_down(env_ids, pose, lateral=config.start_lateral * noise())
 
     def _set_down(self, env_ids: Tensor, pose: ResetPose, lateral: Tensor) -> ResetPose:
         """Move a pose given above flat ground at the origin to its tile's start."""
@@ -399,13 +408,26 @@ class TraversalEnv:
         if self.camera is None:
             return
         position, quaternion = self.simulator.link_poses()
-        if len(restarted):
-            self.camera.reset(restarted, self.field, position, quaternion, self.ramp)
+        for group in self._groups(restarted):
+            self.camera.generator = self.generator
+            self.camera.reset(group, self.field, position, quaternion, self.ramp)
         self._fresh = self.camera.capture(self.field, position, quaternion)
         self._depth = self.camera.image
 
-    def _rand(self, *shape: int) -> Tensor:
-        return torch.rand(*shape, generator=self.generator)
+    def _groups(self, env_ids: Tensor) -> Iterator[Tensor]:
+        """The worlds that draw together: all of them, or one by one where each has its own luck."""
+        for group in (env_ids,) if self.luck is None else env_ids.split(1):
+            if len(group) == 0:
+                continue
+            if self.luck is not None:
+                self.generator = self.luck[int(group)]
+            yield group
+
+    def _rand(self, env_ids: Tensor, *shape: int) -> Tensor:
+        """Uniform draws (m, *shape) for these worlds, each from its own generator where it has one."""
+        if self.luck is None:
+            return torch.rand(len(env_ids), *shape, generator=self.generator)
+        return torch.stack([torch.rand(shape, generator=self.luck[i]) for i in env_ids.tolist()])
 
     # ---- saving -----------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -10,6 +12,11 @@ from ssr.task.config import TerrainConfig
 from ssr.terrain.kinds import make_tile
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import Tile
+
+
+class TileSource(Protocol):
+    def draw(self, worlds: Tensor, levels: Tensor, generator: torch.Generator) -> list[Tile]:
+        """A tile for each of the (m,) `worlds` whose next episode has the (m,) `levels`."""
 
 
 class TileBank:
