@@ -1,0 +1,122 @@
+"""Labels of the imagination model on a scripted gait equal the true touchdowns."""
+
+from dataclasses import replace
+
+import torch
+from toy import ToyWalker
+
+from ssr.learning.config import ImaginationConfig
+from ssr.learning.footsteps import FootstepRecorder, to_base, to_tile
+
+
+def recorder(n, **changes):
+    return FootstepRecorder(num_envs=n, input_size=2, config=ImaginationConfig(**changes))
+
+
+class Script:
+    """One world whose right foot follows a script of contacts; the base moves and turns."""
+
+    def __init__(self, contacts, *, landing=(0.0, 0.0), force=(0.0, 0.0, 100.0), ended=()):
+        self.env = ToyWalker(num_envs=1)
+        self.env.reset()
+        self.frame = self.env.step(torch.zeros(1, 21))
+        self.contacts, self.landing, self.force, self.ended = contacts, landing, force, ended
+
+    def play(self, follow):
+        """All labels as (step, foot, target), the steps found by their stored input."""
+        labels = []
+        for t, contact in enumerate(self.contacts):
+            moved = replace(
+                self.frame,
+                base_position=torch.tensor([[0.1 * (t + 1), -0.05 * (t + 1), 0.7]]),
+                base_yaw=torch.tensor([0.2 * (t + 1)]),
+                truncated=torch.tensor([t in self.ended]),
+                feet=replace(
+                    self.frame.feet,
+                    contact=torch.tensor([[contact, True]]),
+                    force=torch.tensor([[self.force, self.force]]) * torch.tensor([[[contact], [1.0]]]),
+                    position=torch.tensor([[[*self.landing, 0.0], [0.0, 0.0, 0.0]]]),
+                ),
+            )
+            got, _ = follow.observe(torch.tensor([[float(t)]]), torch.zeros(1, 1), moved)
+            labels += [
+                (int(step), int(foot), target)
+                for step, foot, target in zip(got.input[:, 0], got.foot, got.target, strict=True)
+            ]
+        return labels
+
+
+AIR, GROUND = False, True
+SWING = [GROUND, GROUND, AIR, AIR, AIR, AIR, AIR, GROUND, GROUND]
+
+
+def test_every_swing_step_gets_the_touchdown_in_its_own_frame():
+    landing = (0.9, 0.3)
+    labels = Script(SWING, landing=landing).play(recorder(1))
+    assert sorted(step for step, _, _ in labels) == [2, 3, 4, 5, 6]
+    assert {foot for _, foot, _ in labels} == {0}
+    for step, _, target in labels:
+        # before step t the base stood where step t - 1 left it
+        position, yaw = torch.tensor([0.1 * step, -0.05 * step]), torch.tensor(0.2 * step)
+        torch.testing.assert_close(target, to_base(torch.tensor(landing), position, yaw))
+        torch.testing.assert_close(to_tile(target, position, yaw), torch.tensor(landing))
+
+
+def test_short_hops_light_brushes_and_slanted_pushes_are_no_touchdowns():
+    assert Script([GROUND, AIR, AIR, AIR, GROUND, GROUND]).play(recorder(1)) == []
+    assert Script(SWING, force=(0.0, 0.0, 4.0)).play(recorder(1)) == []
+    assert Script(SWING, force=(80.0, 0.0, 60.0)).play(recorder(1)) == []
+    assert Script([*SWING[:-1], AIR]).play(recorder(1)) == [], "gone again one step later"
+
+
+def test_swings_cut_by_the_end_of_an_episode_are_dropped():
+    assert Script(SWING, ended=(4,)).play(recorder(1)) == []
+    assert Script(SWING, ended=(7,)).play(recorder(1)) == [], "the landing itself was the last step"
+    assert len(Script(SWING, ended=(8,)).play(recorder(1))) == 5, "confirmed by the last step"
+
+
+def test_a_long_swing_keeps_its_newest_steps():
+    contacts = [GROUND, GROUND, *[AIR] * 20, GROUND, GROUND]
+    labels = Script(contacts).play(recorder(1, max_swing_steps=6))
+    assert sorted(step for step, _, _ in labels) == [16, 17, 18, 19, 20, 21]
+
+
+def test_labels_of_a_walk_are_where_the_feet_really_came_down():
+    """Five worlds, five cycles; what each foot does after each step is known from the toy itself."""
+    n, steps = 5, 100
+    env, follow = ToyWalker(num_envs=n, episode=10_000), recorder(n)
+    env.reset()
+    contact, place, pose, labels = [], [], [], []
+    for t in range(steps):
+        pose.append((env.position.clone(), env.yaw.clone()))
+        transition = env.step(torch.randn(n, 21))
+        numbered = torch.stack((torch.full((n,), float(t)), torch.arange(float(n))), -1)
+        got, _ = follow.observe(numbered[:, :1], numbered[:, 1:], transition)
+        labels += list(zip(*got.input.T.tolist(), got.foot.tolist(), got.target, strict=True))
+        contact.append(transition.feet.contact)
+        place.append(transition.feet.position[..., :2])
+        env.restart(transition.ended)
+
+    expected = {}
+    for world in range(n):
+        for foot in range(2):
+            for t in range(1, steps):  # before step 0 the base pose is not known yet
+                landing = next((k for k in range(t, steps) if contact[k][world, foot]), None)
+                if not contact[t][world, foot] and landing is not None and landing + 1 < steps:
+                    expected[t, world, foot] = place[landing][world, foot]
+    assert len(labels) == len(expected) > 5 * 70
+    for t, world, foot, target in labels:
+        position, yaw = pose[int(t)]
+        truth = expected.pop((int(t), int(world), foot))
+        torch.testing.assert_close(to_tile(target, position[int(world)], yaw[int(world)]), truth)
+    assert not expected
+
+
+def test_recorder_goes_on_from_its_saved_state():
+    contacts = [*SWING, *SWING, *SWING]
+    whole, first, second = recorder(1), recorder(1), recorder(1)
+    Script(contacts).play(whole)
+    Script(contacts[:11]).play(first)
+    second.load_state_dict(first.state_dict())
+    assert all(torch.equal(first.state_dict()[k], v) for k, v in second.state_dict().items())
+    assert not torch.equal(whole.clock, second.clock)
