@@ -15,6 +15,7 @@ from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_de
 from ssr.learning.footsteps import FootstepRecorder, to_tile
 from ssr.learning.imagination import Imagination
 from ssr.learning.ppo import PPO, prepare
+from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.learning.schedule import Schedule
@@ -137,7 +138,8 @@ class SSR:
             if rollout.actor_mirrored is not None:
                 rollout.actor_mirrored[t] = sides[1]
             std = self.networks.actor.std
-            mean = self.networks.actor(sides[0])
+            with autocast(self.config.ppo.bfloat16, self.hidden.device):
+                mean = self.networks.actor(sides[0]).float()
             action = mean + std * torch.randn_like(mean)
             rollout.mean[t], rollout.action[t] = mean, action
             rollout.log_prob[t] = log_probability(action, mean, std)
