@@ -256,6 +256,18 @@ def test_gymnasium_adapter_speaks_the_protocol() -> None:
     assert "orientation" in info["terms"]
 
 
+def test_standing_still_ends_an_episode_only_while_the_bootstrap_lasts() -> None:
+    base = TaskConfig(terrain=TerrainConfig(kinds=("flat",)))
+    config = replace(base, bootstrap=replace(base.bootstrap, stall_distance=1.0))
+    env = make(3, config=config)
+    env.reset()
+    env.progress.commanded.copy_(torch.tensor([2.0, 0.5, 2.0]))
+    env.progress.start_x[2] -= 0.6 * env.commands.direction[2]
+    assert env.step(torch.zeros(3, 21)).terminated.tolist() == [True, False, False]
+    env.set_bootstrap(0.0)
+    assert not env.step(torch.zeros(3, 21)).terminated.any()
+
+
 def test_bootstrap_terms_fade_to_table_6() -> None:
     base = TaskConfig()
     config = replace(base, bootstrap=replace(base.bootstrap, progress=1.0, air_time=1.0, posture_relief=0.6))

@@ -35,6 +35,7 @@ from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
 from ssr.vision.heightmap import base_map_points, encode_heights, foot_map_points
 
+STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 START_CLEARANCE = 0.01  #: m between the soles and the highest ground under them
 ReferenceSampler = Callable[[Tensor, torch.Generator], ResetPose]
 
@@ -149,16 +150,18 @@ class TraversalEnv:
         moment = self._moment(state, facts, action, target)
         terms = self._terms(moment)
         ending = endings(state, self.gait, self.progress, self.field, self.commands, self.config.termination)
+        terminated = ending.terminated | self._stalled()
+        truncated = ending.truncated & ~terminated
         reward = torch.stack(list(terms.values())).sum(0)
         if self.config.rewards.clip_at_zero:
             reward = reward.clamp(min=0.0)
         self._observe(state, facts)
-        self._ended = ending.terminated | ending.truncated
+        self._ended = terminated | truncated
         return Transition(
             reward=reward * self.config.control_period * state.finite,
             terms=terms,
-            terminated=ending.terminated,
-            truncated=ending.truncated,
+            terminated=terminated,
+            truncated=truncated,
             valid=state.finite,
             privileged=self.privileged,
             proprioception=self.proprioception,
@@ -285,6 +288,14 @@ class TraversalEnv:
                     share * config.bootstrap.air_time * short_air_time(moment, config.rewards)
                 )
         return terms
+
+    def _stalled(self) -> Tensor:
+        """While the bootstrap lasts, a robot that stays where it is ends like one that falls."""
+        distance, progress = self.config.bootstrap.stall_distance, self.progress
+        if distance <= 0.0 or self.bootstrap <= 0.0:
+            return torch.zeros(self.num_envs, dtype=torch.bool)
+        asked = progress.commanded >= distance
+        return asked & (progress.covered < STALLED * progress.commanded) & ~progress.omnidirectional
 
     def _feet(self, state: PhysicsState) -> Feet:
         forward = state.sole_forward
