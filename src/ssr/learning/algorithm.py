@@ -222,7 +222,7 @@ class SSR:
                 mirror=self._mirror(),
                 ranks=self.ranks,
             )
-            metrics |= self.ppo.update(batch, std, self.entropy_coefficient)
+            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.min_std)
         with clock("encoder"):
             mirrored = self.first_hidden[1] if self.mirrors_input else None
             metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
@@ -244,6 +244,11 @@ class SSR:
         """Full while the bootstrap lasts, then the final one: footholds forgive little noise."""
         ppo, share = self.config.ppo, self.schedule.bootstrap
         return share * ppo.entropy_coefficient + (1.0 - share) * ppo.final_entropy_coefficient
+
+    @property
+    def min_std(self) -> float:
+        """Enough noise to lift a foot while the bootstrap lasts; the networks' own floor holds after it."""
+        return self.schedule.bootstrap * self.config.ppo.bootstrap_min_std
 
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task

@@ -27,6 +27,7 @@ class PPOConfig:
     value_coefficient: float = 1.0
     entropy_coefficient: float = 0.005
     final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded
+    bootstrap_min_std: float = 0.0  #: floor of the policy's std at full bootstrap; fades with it
     max_gradient_norm: float = 1.0  #: actor and critics separately
     bfloat16: bool = False  #: matrix products of actor and critics
 

@@ -127,18 +127,22 @@ class PPO:
             ranks=ranks,
         )
 
-    def update(self, batch: Batch, std: Tensor, entropy_coefficient: float) -> dict[str, float]:
-        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted."""
+    def update(
+        self, batch: Batch, std: Tensor, entropy_coefficient: float, min_std: float = 0.0
+    ) -> dict[str, float]:
+        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted; min_std: its floor now."""
         old_std = std.clone()
         size = batch.size // self.config.minibatches
         sums: dict[str, float] = {}
         for _ in range(self.config.epochs):
             order = torch.randperm(batch.size, device=batch.advantage.device)
             for k in range(self.config.minibatches):
-                for name, value in self._step(
-                    batch, order[k * size : (k + 1) * size], old_std, entropy_coefficient
-                ):
+                index = order[k * size : (k + 1) * size]
+                for name, value in self._step(batch, index, old_std, entropy_coefficient):
                     sums[name] = sums.get(name, 0.0) + value
+                with torch.no_grad():
+                    self.actor.std.clamp_(min=min_std)
+                self.actor.clamp_std_()
         steps = self.config.epochs * self.config.minibatches
         metrics = {name: value / steps for name, value in sums.items()}
         return metrics | {"learning_rate": self.optimizer.learning_rate}
@@ -180,7 +184,6 @@ class PPO:
         kl_mean, surrogate_mean, value_mean, outside_mean = self.optimizer.extras[:4].tolist()
         self._adapt(kl_mean)
         self.optimizer.step()
-        self.actor.clamp_std_()
         return [
             ("kl", kl_mean),
             ("surrogate_loss", surrogate_mean),

@@ -50,6 +50,7 @@ CPU: tuple[Difference, ...] = (
     Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
     Difference("ppo.epochs", 3, "the update must not cost more than the steps it learns from"),
     Difference("ppo.bfloat16", True, "nearly halves the update where the processor has it"),
+    Difference("ppo.bootstrap_min_std", 0.7, "with less noise it never lifts a foot and learns to stand"),
     Difference("ppo.desired_kl", 0.02, f"{BATCH}: 0.01 drives the learning rate to its floor"),
     Difference("ppo.min_learning_rate", 1e-4, f"{BATCH}: noise in the KL must not stop learning"),
     Difference("ppo.final_entropy_coefficient", 0.001, "once it walks, footholds forgive little noise"),

@@ -58,18 +58,18 @@ class Statistics:
         velocity = (layout.get(reached, "base_velocity") / self._velocity_scale)[:, :2]
         command = (layout.get(reached, "command") / self._command_scale)[:, :2]
         moving = valid & (command.norm(dim=-1) > MOVING)
-        add("tracking", ((velocity * command).sum(-1) * moving).sum(), (command.square().sum(-1) * moving).sum())
-        add("velocity_error", ((velocity - command).norm(dim=-1) * moving).sum(), moving.sum())
+        add("tracking", _over(moving, (velocity * command).sum(-1)), _over(moving, command.square().sum(-1)))
+        add("velocity_error", _over(moving, (velocity - command).norm(dim=-1)), moving.sum())
         add("touchdowns_per_second", touchdown.sum(), valid.sum() * 2 * self.period)
         support = self.landing_support[touchdown]
         add("safe_foothold_rate", (support > SAFE_SUPPORT).sum(), len(support))
         add("mean_support", support.sum(), len(support))
         self.landing_support = 1.0 - deficiency
-        add("power", (transition.power * valid).sum(), valid.sum())
+        add("power", _over(valid, transition.power), valid.sum())
         add("falls_per_minute", (transition.terminated & valid).sum(), valid.sum() * self.period / 60.0)
         add("bad_worlds", (~valid).sum(), 1.0)
         for name, term in transition.terms.items():
-            add(f"reward/{name}", (term * valid).sum(), valid.sum())
+            add(f"reward/{name}", _over(valid, term), valid.sum())
 
     def finish(self, rollout: Rollout) -> None:
         """Episode returns and lengths, once every stream's rewards are known."""
@@ -107,6 +107,11 @@ class Statistics:
             self.returns[name].copy_(stored)
         self.lengths.copy_(state["lengths"])  # type: ignore[arg-type]
         self.landing_support.copy_(state["landing_support"])  # type: ignore[arg-type]
+
+
+def _over(chosen: Tensor, x: Tensor) -> Tensor:
+    """Sum of x where chosen; what is not chosen may be anything, even not a number."""
+    return torch.where(chosen, x, 0.0).sum()
 
 
 def _scale(layout: Layout, name: str) -> Tensor:
