@@ -110,7 +110,7 @@ def _cylinder(nearest, xs, ys, m, ox, oy, oz, radius, half):
         root = math.sqrt(_more(square, F(0.0)))
         enter = _less((root - along) * front + opened, fz * ez + kz)
         leave = _more(_more((-along - root) * over_c, F(0.0)), _more(pz * ez, nz * ez))
-        hit = square > F(0.0) and enter > leave
+        hit = (square >= F(0.0)) & (enter > leave)
         nearest[i] = _more(nearest[i], enter if hit else F(0.0))
 
 
