@@ -188,3 +188,24 @@ def test_the_model_names_what_the_engine_needs() -> None:
     model = build_world(ROBOT, 3).compile()
     assert model.opt.timestep == 0.005
     assert [model.actuator(i).name for i in range(model.nu)] == list(ROBOT.joint_names)
+
+
+def test_local_quantities_are_the_world_ones_in_the_base_frame() -> None:
+    sim = simulator(6)
+    roll(sim, 8)
+    state = sim.state()
+    rotation = torch.from_numpy(np.stack([_matrix(q) for q in state.base_quaternion.numpy()]))
+    turn = lambda v: torch.einsum("nji,nkj->nki", rotation, v)
+    offset = lambda points: turn(points - state.base_position[:, None])
+    assert torch.allclose(state.local_velocity, turn(state.base_velocity[:, None])[:, 0])
+    assert torch.allclose(state.local_foot_velocity, turn(state.foot_velocity))
+    assert torch.allclose(state.local_hand_position, offset(state.hand_position))
+    assert torch.allclose(state.local_sole_position, offset(state.sole_position))
+    assert torch.allclose(state.gravity, -rotation[:, 2])
+    assert torch.allclose(state.yaw, torch.atan2(rotation[:, 1, 0], rotation[:, 0, 0]))
+
+
+def _matrix(quaternion: np.ndarray) -> np.ndarray:
+    out = np.empty(9)
+    mujoco.mju_quat2Mat(out, quaternion)
+    return out.reshape(3, 3)

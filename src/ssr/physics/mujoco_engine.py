@@ -10,6 +10,7 @@ import torch
 from mujoco.batch import Batch, SimulationError
 from torch import Tensor
 
+from ssr.physics.readout import Addresses, Readout
 from ssr.physics.simulator import Dynamics, PhysicsState, ResetPose
 from ssr.physics.world import PARKED, PhysicsConfig, build_world, terrain_name
 from ssr.robots.spec import RobotSpec
@@ -19,7 +20,6 @@ STAGE = mujoco.mjtStage.mjSTAGE_VEL.value  #: makes positions, velocities and th
 DYNAMICS_FIELDS = ("body_mass", "body_inertia", "body_ipos", "actuator_gainprm", "actuator_biasprm")
 TERRAIN_FIELDS = ("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb", "geom_friction")
 REACH = 0.9  #: m along the tile from the base: boxes farther off take no part in collision
-SANE = 1e3  #: a position or velocity beyond this (m, rad, m/s, rad/s) means the world has blown up
 
 # A world that goes bad is reported through `PhysicsState.finite`, not in a log file in the working folder.
 mujoco.set_mju_user_warning(lambda message: None)
@@ -51,10 +51,9 @@ class MujocoSimulator:
         self._box_range = np.zeros((num_envs, pool, 2))  #: x from, to of each world's boxes
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
-        self._outputs = {
-            name: _alias(bind(name))
-            for name in ("sensordata", "site_xpos", "site_xmat", "xpos", "xquat", "actuator_force")
-        }
+        self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
+        read = ("qpos", "qvel", "sensordata", "site_xpos", "site_xmat", "actuator_force")
+        self._readout = Readout({name: bind(name) for name in read}, self._addresses(), dtype)
         self._qpos, self._qvel = torch.from_numpy(self.qpos), torch.from_numpy(self.qvel)
         self._ctrl = torch.from_numpy(self.ctrl)
 
@@ -74,15 +73,21 @@ class MujocoSimulator:
         self.body_mirror = _body_mirror(model, robot)
         self.link_names = tuple(dict.fromkeys(s.link for s in robot.shapes))
         self._links = torch.tensor([model.body(name).id for name in self.link_names])
-        self._soles = [model.site(f"{side}_sole").id for side in ("right", "left")]
-        self._hands = [model.site(f"{side}_hand").id for side in ("right", "left")]
-        self._sensor = {
-            model.sensor(i).name: slice(
-                int(model.sensor_adr[i]), int(model.sensor_adr[i] + model.sensor_dim[i])
-            )
-            for i in range(model.nsensor)
-        }
         self._terrain = np.array([model.geom(terrain_name(i)).id for i in range(self.pool)], dtype=np.intp)
+
+    def _addresses(self) -> Addresses:
+        model, sides = self.model, ("right", "left")
+        sensor = lambda name: int(model.sensor(name).adr[0])
+        return Addresses(
+            joint_qpos=self._joint_qpos.numpy(),
+            joint_qvel=self._joint_qvel.numpy(),
+            actuator=self._actuator.numpy(),
+            sole=np.array([model.site(f"{side}_sole").id for side in sides]),
+            hand=np.array([model.site(f"{side}_hand").id for side in sides]),
+            foot_velocity=np.array([sensor(f"{side}_foot_velocity") for side in sides]),
+            foot_force=np.array([sensor(f"{side}_foot_force") for side in sides]),
+            body_force=np.array([sensor(name) for name in ("base_force", "torso_force")]),
+        )
 
     def step(self, targets: Tensor, substeps: int) -> None:
         self._ctrl[:, self._actuator] = targets.to(torch.float64)
@@ -104,31 +109,7 @@ class MujocoSimulator:
         self._solid[:, self._terrain] = near
 
     def state(self) -> PhysicsState:
-        out, sensor = self._outputs, self._outputs["sensordata"]
-        cast = lambda x: x.to(self.dtype)
-        # A NaN fails the comparison too.
-        finite = (self._qpos.abs() < SANE).all(1) & (self._qvel.abs() < SANE).all(1)
-        force = torch.stack([sensor[:, self._sensor[f"{s}_foot_force"]] for s in ("right", "left")], dim=1)
-        velocity = torch.stack(
-            [sensor[:, self._sensor[f"{s}_foot_velocity"]] for s in ("right", "left")], dim=1
-        )
-        body = torch.stack([sensor[:, self._sensor[f"{b}_force"]] for b in ("base", "torso")], dim=1)
-        return PhysicsState(
-            base_position=cast(self._qpos[:, :3]),
-            base_quaternion=cast(self._qpos[:, 3:7]),
-            base_velocity=cast(self._qvel[:, :3]),
-            base_angular_velocity=cast(self._qvel[:, 3:6]),
-            joint_position=cast(self._qpos[:, self._joint_qpos]),
-            joint_velocity=cast(self._qvel[:, self._joint_qvel]),
-            applied_torque=cast(out["actuator_force"][:, self._actuator]),
-            sole_position=cast(out["site_xpos"][:, self._soles]),
-            sole_forward=cast(out["site_xmat"].view(self.num_envs, -1, 3, 3)[:, self._soles, :, 0]),
-            foot_velocity=cast(velocity),
-            foot_force=cast(-force),  # the sensor reports the force of the foot on the ground
-            hand_position=cast(out["site_xpos"][:, self._hands]),
-            body_force=cast(body.norm(dim=-1).amax(-1)),
-            finite=finite,
-        )
+        return PhysicsState(**self._readout())
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
         position = self._outputs["xpos"][:, self._links].to(self.dtype)

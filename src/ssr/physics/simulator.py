@@ -29,12 +29,18 @@ class PhysicsState:
     joint_velocity: Tensor  #: (n, J)
     applied_torque: Tensor  #: (n, J) after clamping, last substep
     sole_position: Tensor  #: (n, 2, 3) centre of each sole
-    sole_forward: Tensor  #: (n, 2, 3) unit vector along each foot
+    sole_yaw: Tensor  #: (n, 2) heading of each foot
     foot_velocity: Tensor  #: (n, 2, 3) of the sole centre, world axes
     foot_force: Tensor  #: (n, 2, 3) net contact force on the sole, world axes
     hand_position: Tensor  #: (n, 2, 3)
     body_force: Tensor  #: (n,) largest contact force on base or torso, N
-    finite: Tensor  #: (n,) bool
+    yaw: Tensor  #: (n,) heading of the base
+    gravity: Tensor  #: (n, 3) unit gravity, base frame
+    local_velocity: Tensor  #: (n, 3) base velocity, base frame
+    local_foot_velocity: Tensor  #: (n, 2, 3) base frame
+    local_hand_position: Tensor  #: (n, 2, 3) from the base origin, base frame
+    local_sole_position: Tensor  #: (n, 2, 3)
+    finite: Tensor  #: (n,) bool, false where the world has blown up
 
 
 @dataclass(frozen=True, kw_only=True)

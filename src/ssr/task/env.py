@@ -20,7 +20,7 @@ from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
-from ssr.task.frames import projected_gravity, to_base, to_yaw, yaw_of, yaw_quaternion
+from ssr.task.frames import to_yaw, yaw_quaternion
 from ssr.task.gait import Gait
 from ssr.task.observations import VectorBuilder, noise_widths
 from ssr.task.progress import Progress
@@ -168,7 +168,7 @@ class TraversalEnv:
             amp_frame=self._amp(facts | {"joint_position": state.joint_position}),
             feet=self._feet(state),
             base_position=state.base_position,
-            base_yaw=facts["yaw"],
+            base_yaw=state.yaw,
             terrain_type=self.field.type.clone(),
             level=self.progress.level.clone(),
             omnidirectional=self.progress.omnidirectional.clone(),
@@ -222,36 +222,34 @@ class TraversalEnv:
             keep = state.finite.view(-1, *(1,) * (value.ndim - 1))
             clean[name] = value if name == "finite" else torch.where(keep, value, torch.zeros_like(value))
         clean["base_quaternion"][bad, 0] = 1.0
+        clean["gravity"][bad, 2] = -1.0
         return replace(state, **clean)
 
     def _facts(self, state: PhysicsState) -> dict[str, Tensor]:
         """Named quantities in the base frame, from which every vector is built."""
-        quaternion, yaw = state.base_quaternion, yaw_of(state.base_quaternion)
-        offset = lambda points: to_base(quaternion, points - state.base_position[:, None])
         return {
-            "yaw": yaw,
             "angular_velocity": state.base_angular_velocity,
-            "gravity": projected_gravity(quaternion),
-            "command": self.commands.current(yaw, self.progress.omnidirectional),
+            "gravity": state.gravity,
+            "command": self.commands.current(state.yaw, self.progress.omnidirectional),
             "joint_position": state.joint_position - self.default,
             "joint_velocity": state.joint_velocity,
             "previous_action": self.actions[:, 0],
-            "base_velocity": to_base(quaternion, state.base_velocity),
-            "foot_velocity": to_base(quaternion, state.foot_velocity),
+            "base_velocity": state.local_velocity,
+            "foot_velocity": state.local_foot_velocity,
             "foot_contact": self.gait.contact.to(torch.float32),
-            "hand_position": offset(state.hand_position),
-            "foot_position": offset(state.sole_position),
+            "hand_position": state.local_hand_position,
+            "foot_position": state.local_sole_position,
         }
 
     def _moment(
         self, state: PhysicsState, facts: dict[str, Tensor], action: Tensor, target: Tensor
     ) -> Moment:
         config, command = self.config, facts["command"]
-        feet = to_yaw(facts["yaw"], state.sole_position)
+        feet = to_yaw(state.yaw, state.sole_position)
         window = config.control_steps(config.rewards.single_support_window)
         kp, kd = self.gains
         return Moment(
-            velocity=to_yaw(facts["yaw"], state.base_velocity),
+            velocity=to_yaw(state.yaw, state.base_velocity),
             angular_velocity=state.base_angular_velocity,
             gravity=facts["gravity"],
             command=command,
@@ -298,20 +296,18 @@ class TraversalEnv:
         return asked & (progress.covered < STALLED * progress.commanded) & ~progress.omnidirectional
 
     def _feet(self, state: PhysicsState) -> Feet:
-        forward = state.sole_forward
         return Feet(
             contact=self.gait.contact,
             force=state.foot_force,
             position=state.sole_position,
-            yaw=torch.atan2(forward[..., 1], forward[..., 0]),
+            yaw=state.sole_yaw,
             touchdown=self.gait.first_contact,
         )
 
     def _observe(self, state: PhysicsState, facts: dict[str, Tensor]) -> None:
         """The clean vectors of `state`."""
-        heading = torch.atan2(state.sole_forward[..., 1], state.sole_forward[..., 0])
-        base_points = base_map_points(state.base_position, facts["yaw"])
-        foot_points = foot_map_points(state.sole_position, heading, self.robot.sole)
+        base_points = base_map_points(state.base_position, state.yaw)
+        foot_points = foot_map_points(state.sole_position, state.sole_yaw, self.robot.sole)
         n, columns = self.num_envs, base_points.shape[1]
         points = torch.cat([base_points, foot_points.reshape(n, -1, 2)], dim=1)
         ground = self.field.heights(points)

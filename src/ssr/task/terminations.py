@@ -10,7 +10,6 @@ from torch import Tensor
 from ssr.physics.simulator import PhysicsState
 from ssr.task.commands import Commands
 from ssr.task.config import TerminationConfig
-from ssr.task.frames import projected_gravity
 from ssr.task.gait import Gait
 from ssr.task.progress import Progress
 from ssr.terrain.field import TerrainField
@@ -35,7 +34,7 @@ def endings(
     commands: Commands,
     config: TerminationConfig,
 ) -> Ending:
-    tilted = overturned(state.base_quaternion, config)
+    tilted = overturned(state.gravity, config)
     touched = state.body_force > config.body_force
     on_gap = field.kind == KINDS.index("gap")
     sunk = on_gap & (state.sole_position[..., 2] < -config.gap_depth).any(-1)
@@ -56,8 +55,8 @@ def endings(
     return Ending(terminated=terminated, truncated=(over | left_tile) & ~terminated, fell=fell)
 
 
-def overturned(quaternion: Tensor, config: TerminationConfig) -> Tensor:
-    """|roll| or |pitch| beyond its limit."""
-    gx, gy, gz = projected_gravity(quaternion).unbind(-1)
+def overturned(gravity: Tensor, config: TerminationConfig) -> Tensor:
+    """|roll| or |pitch| beyond its limit, from gravity (n, 3) in the base frame."""
+    gx, gy, gz = gravity.unbind(-1)
     roll, pitch = torch.atan2(-gy, -gz), torch.atan2(gx, torch.hypot(gy, gz))
     return (roll.abs() > config.max_roll) | (pitch.abs() > config.max_pitch)
