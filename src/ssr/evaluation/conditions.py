@@ -1,0 +1,70 @@
+"""Under which conditions trials take place: the protocol of Sec. 4.1, and stress beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from ssr.errors import UserError
+from ssr.task.config import TaskConfig
+from ssr.vision.camera import CameraConfig
+from ssr.vision.sensor import SensorConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """20 s at 1.0 m/s straight ahead, randomized as in training; the other fields add stress."""
+
+    seed: int = 0
+    speed: float = 1.0  #: m/s
+    seconds: float = 20.0
+    sensor: bool = False  #: the depth camera has noise, holes and grass before it
+    push: float | None = None  #: m/s, most on each axis, every 12 s
+    friction: float | None = None  #: between sole and ground, as it acts
+    payload: float | None = None  #: kg on the base
+    freeze_depth: float | None = None  #: s, from when on the camera shows nothing new
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise UserError(f"--seed {self.seed}: expected 0 or more.")
+        for name in ("push", "freeze_depth"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise UserError(f"--{name.replace('_', '-')} {value:g}: expected 0 or more.")
+        if self.friction is not None and not 0 < self.friction <= 2:
+            raise UserError(f"--friction {self.friction:g}: expected more than 0 and at most 2.")
+        if self.payload is not None and not -5 <= self.payload <= 60:
+            raise UserError(f"--payload {self.payload:g} kg: expected -5 to 60.")
+
+    @property
+    def label(self) -> str:
+        """`push-1_friction-0.3`; empty without stress."""
+        words = ["sensor"] if self.sensor else []
+        for name in ("push", "friction", "payload", "freeze_depth"):
+            value = getattr(self, name)
+            if value is not None:
+                words.append(f"{name.replace('_', '-')}-{value:g}")
+        return "_".join(words)
+
+    def task(self, trained: TaskConfig) -> TaskConfig:
+        """The task of a trial, from the one a policy was trained in."""
+        luck = trained.randomization
+        if self.push is not None:
+            luck = replace(luck, push_velocity=(-self.push, self.push))
+        if self.friction is not None:
+            luck = replace(luck, friction=(self.friction, self.friction), friction_rule="direct")
+        if self.payload is not None:
+            luck = replace(luck, added_mass=(self.payload, self.payload))
+        ending = replace(trained.termination, episode_seconds=self.seconds)
+        return replace(trained, randomization=luck, termination=ending, reference_starts=0.0)
+
+    def camera(self, trained: CameraConfig) -> tuple[CameraConfig, SensorConfig]:
+        """The ideal camera of a trial, and the sensor model to apply to its images.
+
+        Frames are taken in step, so that all images of a moment are encoded together.
+        """
+        sensor = replace(trained.sensor, enabled=True) if self.sensor else trained.sensor
+        ideal = replace(trained, sensor=replace(trained.sensor, enabled=False), random_phase=False)
+        return ideal, sensor
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)

@@ -1,0 +1,122 @@
+"""Footholds and stances of a trial: where feet came down, how well they were supported, how hard they hit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.learning.config import ImaginationConfig
+from ssr.learning.foothold import stance_deficiency
+from ssr.learning.footsteps import FootstepRecorder
+from ssr.symmetry.layout import Layout
+from ssr.task.transition import Transition
+from ssr.vision.support import TOLERANCE
+
+SAFE_SUPPORT = 0.75  #: a foothold with more of its sole supported is safe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footholds:
+    """f valid touchdowns, one row each, world by world in the order of time."""
+
+    world: np.ndarray  #: (f,) int32
+    foot: np.ndarray  #: (f,) int8, right 0, left 1
+    step: np.ndarray  #: (f,) int16, control step of the contact
+    position: np.ndarray  #: (f, 2) float32, sole centre, tile frame
+    yaw: np.ndarray  #: (f,) float32
+    support: np.ndarray  #: (f,) float32, 1 - ρ at the contact
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stances:
+    """s stances, from a valid touchdown to the next lift-off, world by world in the order of time."""
+
+    world: np.ndarray  #: (s,) int32
+    foot: np.ndarray  #: (s,) int8
+    peak: np.ndarray  #: (s,) float32, largest ‖F‖ at any control step, N
+
+
+class FootRecorder:
+    """Watches the feet of n worlds.
+
+    A touchdown counts as in training: after enough steps in the air, pressed down, and still in contact one
+    step later; so it is written down one step after the contact, with the support and place of the contact.
+    """
+
+    def __init__(self, worlds: int, privileged: Layout) -> None:
+        self.layout = privileged
+        self.rules = ImaginationConfig()
+        self.touchdowns = FootstepRecorder(num_envs=worlds, input_size=0, config=self.rules)
+        self.step = 0
+        self.support = torch.ones(worlds, 2)  #: one step ago
+        self.yaw = torch.zeros(worlds, 2)
+        self.force = torch.zeros(worlds, 2)
+        self.air = torch.zeros(worlds, 2, dtype=torch.long)
+        self.standing = torch.zeros(worlds, 2, dtype=torch.bool)  #: on a valid touchdown
+        self.peak = torch.zeros(worlds, 2)
+        self._footholds: list[tuple[Tensor, ...]] = []
+        self._stances: list[tuple[Tensor, ...]] = []
+
+    def observe(self, transition: Transition, running: Tensor) -> None:
+        """running (n,) bool: trials that were not over before this step."""
+        feet = transition.feet
+        nothing = torch.empty(len(running), 0)
+        _, landed = self.touchdowns.observe(nothing, nothing, transition)
+        landed = landed & running[:, None]
+        self._write_footholds(landed)
+
+        force = feet.force.norm(dim=-1)
+        self.peak = torch.where(landed, torch.maximum(self.force, force), torch.maximum(self.peak, force))
+        self.standing = self.standing | landed
+        self.air = torch.where(feet.contact, 0, self.air + 1)
+        lifted = self.standing & (self.air >= self.rules.min_air_steps) & running[:, None]
+        self._write_stances(lifted)
+        self.standing = self.standing & ~lifted
+
+        self.support = 1.0 - stance_deficiency(self.layout, transition.privileged, TOLERANCE)
+        self.yaw, self.force = feet.yaw, force
+        self.step += 1
+
+    def _write_footholds(self, landed: Tensor) -> None:
+        world, foot = landed.nonzero(as_tuple=True)
+        if len(world):
+            at = (world, foot)
+            point = self.touchdowns.landing_point[at]
+            step = torch.full_like(world, self.step - 1)
+            self._footholds.append((world, foot, step, point, self.yaw[at], self.support[at]))
+
+    def _write_stances(self, lifted: Tensor) -> None:
+        world, foot = lifted.nonzero(as_tuple=True)
+        if len(world):
+            self._stances.append((world, foot, self.peak[world, foot]))
+
+    def footholds(self) -> Footholds:
+        whole = torch.empty(0, dtype=torch.long)
+        empty = (whole, whole, whole, torch.empty(0, 2), torch.empty(0), torch.empty(0))
+        world, foot, step, position, yaw, support = _columns(self._footholds, empty)
+        order = np.argsort(world, kind="stable")
+        return Footholds(
+            world=world[order].astype(np.int32),
+            foot=foot[order].astype(np.int8),
+            step=step[order].astype(np.int16),
+            position=position[order].astype(np.float32),
+            yaw=yaw[order].astype(np.float32),
+            support=support[order].astype(np.float32),
+        )
+
+    def stances(self) -> Stances:
+        whole = torch.empty(0, dtype=torch.long)
+        world, foot, peak = _columns(self._stances, (whole, whole, torch.empty(0)))
+        order = np.argsort(world, kind="stable")
+        return Stances(
+            world=world[order].astype(np.int32),
+            foot=foot[order].astype(np.int8),
+            peak=peak[order].astype(np.float32),
+        )
+
+
+def _columns(rows: list[tuple[Tensor, ...]], empty: tuple[Tensor, ...]) -> list[np.ndarray]:
+    return [torch.cat(column).numpy() for column in zip(*(rows or [empty]), strict=True)]

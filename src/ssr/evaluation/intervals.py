@@ -1,0 +1,83 @@
+"""Intervals that cover the truth 95 times out of 100, for rates and for means of trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan, sqrt
+
+import numpy as np
+
+Z = 1.959964  #: normal quantile of a two-sided 95 % interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    value: float
+    low: float
+    high: float
+    std: float = nan  #: between trials
+
+
+UNKNOWN = Estimate(value=nan, low=nan, high=nan)
+
+
+def wilson(successes: float, count: float) -> Estimate:
+    """A rate with its Wilson score interval; `count` may be an effective sample size."""
+    if count <= 0:
+        return UNKNOWN
+    rate = successes / count
+    centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
+    half = Z / (1 + Z**2 / count) * sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2))
+    # Rounding must put the interval neither beside its rate nor out of 0 … 1.
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Estimate(value=rate, low=min(rate, low), high=max(rate, high))
+
+
+def per_trial(values: np.ndarray) -> Estimate:
+    """Mean of one number per trial (n,)."""
+    return pooled(values.astype(np.float64), np.ones(len(values)))
+
+
+def pooled(sums: np.ndarray, counts: np.ndarray) -> Estimate:
+    """Mean over all samples of trials that hold `counts` (n,) samples adding up to `sums` (n,).
+
+    Samples of one trial are alike, so the interval comes from the spread between trials (ratio estimator);
+    `std` is the spread of the trials' own means.
+    """
+    held = counts > 0
+    sums, counts = sums[held], counts[held]
+    total = float(counts.sum())
+    if total == 0:
+        return UNKNOWN
+    mean = float(sums.sum()) / total
+    error = _standard_error(sums, counts, mean)
+    own = sums / counts
+    std = float(own.std(ddof=1)) if len(own) > 1 else nan
+    return Estimate(value=mean, low=mean - Z * error, high=mean + Z * error, std=std)
+
+
+def pooled_rate(successes: np.ndarray, counts: np.ndarray) -> Estimate:
+    """Share of samples that succeed, with a Wilson interval.
+
+    Samples of one trial are alike, so they count for fewer: their number is divided by the design effect, how
+    much more the trials differ than independent samples would.
+    """
+    total = float(counts.sum())
+    if total == 0:
+        return UNKNOWN
+    rate = float(successes.sum()) / total
+    independent = rate * (1 - rate) / total
+    held = counts > 0
+    effect = 1.0
+    if independent > 0 and held.sum() > 1:
+        error = _standard_error(successes[held], counts[held], rate)
+        effect = max(1.0, error**2 / independent)
+    return wilson(rate * total / effect, total / effect)
+
+
+def _standard_error(sums: np.ndarray, counts: np.ndarray, mean: float) -> float:
+    n = len(sums)
+    if n < 2:
+        return nan
+    spread = float(((sums - mean * counts) ** 2).sum())
+    return sqrt(n / (n - 1) * spread) / float(counts.sum())

@@ -1,0 +1,121 @@
+"""`TrialWorlds`: the task as in training, on given tiles, with one trial per world and a fixed command."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.courses import Course
+from ssr.robots.spec import RobotSpec
+from ssr.task.config import TaskConfig
+from ssr.task.env import TraversalEnv
+from ssr.task.transition import Observation, Transition
+from ssr.terrain.kinds import APRON
+from ssr.terrain.strip import make_strip
+from ssr.terrain.tile import Tile
+from ssr.vision.camera import CameraConfig
+from ssr.vision.sensor import SensorConfig, sense
+
+RUN_OUT = APRON - 1.0  #: m of the apron behind a strip that count as strip
+
+
+def seed_of(*words: object) -> int:
+    """A seed (63 bits) of its own for each combination of words, the same on every machine."""
+    text = "/".join(map(str, words))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def strips_for(course: Course, seeds: Sequence[int]) -> list[Tile]:
+    """A strip of the course for each seed; only the blocks of discrete strips depend on it.
+
+    The apron counts as strip, so that a fast robot does not run out of it in 20 s.
+    """
+
+    def strip(seed: int) -> Tile:
+        made = make_strip(course.kind, course.setting, rng=np.random.default_rng(seed))
+        return replace(made, length=made.length + RUN_OUT)
+
+    if course.kind == "discrete":
+        return [strip(seed) for seed in seeds]
+    return [strip(0)] * len(seeds)
+
+
+class GivenTiles:
+    """World i stands on tile i, always."""
+
+    def __init__(self, tiles: Sequence[Tile]) -> None:
+        self.tiles = list(tiles)
+
+    def draw(self, worlds: Tensor, levels: Tensor, generator: torch.Generator) -> list[Tile]:
+        return [self.tiles[world] for world in worlds.tolist()]
+
+
+class TrialWorlds:
+    """One trial in each world: `begin`, then `step` until all are over. A world whose trial is over rests.
+
+    What world i meets (start, dynamics, delays, pushes, noise) follows from `seeds[i]` alone.
+    """
+
+    def __init__(
+        self,
+        robot: RobotSpec,
+        task: TaskConfig,
+        camera: CameraConfig | None,
+        tiles: Sequence[Tile],
+        seeds: Sequence[int],
+        conditions: Conditions,
+    ) -> None:
+        ideal, self.sensor = conditions.camera(camera) if camera else (None, SensorConfig())
+        self.conditions, self.camera = conditions, ideal
+        self.env = TraversalEnv(
+            robot,
+            len(tiles),
+            conditions.task(task),
+            camera=ideal,
+            threads=1,
+            pool=max(len(tile.boxes) for tile in tiles),
+            bank=GivenTiles(tiles),
+        )
+        self.env.randomize(torch.arange(len(tiles)))  # so that the first world's luck pays for no one else
+        self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self.env.commands.fix(conditions.speed)
+        self.steps = 0  #: control steps since the trials began
+        self.running = torch.ones(len(tiles), dtype=torch.bool)  #: (n,) trials that are not over
+
+    def begin(self) -> Observation:
+        observation = self.env.reset()
+        self._depth = torch.zeros_like(observation.depth)
+        return self._as_seen(observation)
+
+    def step(self, action: Tensor) -> Transition:
+        """One control step; `running` tells afterwards whose trial goes on."""
+        transition = self.env.step(action)
+        self.steps += 1
+        self.running = self.running & ~transition.ended
+        self.env.simulator.awake = self.running.nonzero().squeeze(-1).numpy().astype(np.int32)
+        return transition
+
+    def observe(self) -> Observation:
+        return self._as_seen(self.env.restart(torch.zeros(self.env.num_envs, dtype=torch.bool)))
+
+    def _as_seen(self, observation: Observation) -> Observation:
+        """What the sensor makes of the images, or the last image if the camera is frozen."""
+        fresh = observation.depth_fresh
+        frozen = self.conditions.freeze_depth
+        if frozen is not None and self.steps > 0 and self.steps * self.env.config.control_period >= frozen:
+            fresh = torch.zeros_like(fresh)
+        if self.sensor.enabled and self.camera is not None:
+            near, far = self.camera.near, self.camera.far
+            luck = self.env.luck or []
+            for world in fresh.nonzero().squeeze(-1).tolist():
+                image = observation.depth[world : world + 1]
+                self._depth[world] = sense(image, self.sensor, near, far, luck[world])[0]
+        else:
+            self._depth[fresh] = observation.depth[fresh]
+        return replace(observation, depth=self._depth.clone(), depth_fresh=fresh)
