@@ -60,25 +60,24 @@ class Readout:
     def __init__(self, arrays: dict[str, np.ndarray], addresses: Addresses, dtype: torch.dtype) -> None:
         self.arrays, self.addresses, self.dtype = arrays, addresses, dtype
         self.fields = fields_of(len(addresses.joint_qpos))
-        self.width = sum(prod(shape) for shape in self.fields.values())
+        self.sizes = [prod(shape) for shape in self.fields.values()]
 
     def __call__(self) -> dict[str, Tensor]:
         a, at = self.arrays, self.addresses
         count = len(a["qpos"])
-        rows = torch.empty(count, self.width, dtype=self.dtype)
+        rows = torch.empty(count, sum(self.sizes), dtype=self.dtype)
         finite = torch.empty(count, dtype=torch.bool)
         _read(
             a["qpos"], a["qvel"], a["sensordata"], a["site_xpos"], a["site_xmat"], a["actuator_force"],
             at.joint_qpos, at.joint_qvel, at.actuator, at.sole, at.hand,
             at.foot_velocity, at.foot_force, at.body_force, rows.numpy(), finite.numpy(),
         )  # fmt: skip
-        out, start = {"finite": finite}, 0
-        for name, shape in self.fields.items():
-            size = prod(shape)
-            part = rows[:, start : start + size]
-            out[name] = part if len(shape) == 1 else part.view(count, *shape)
-            start += size
-        return out
+        parts = rows.split(self.sizes, dim=1)
+        out = {
+            name: part if len(shape) == 1 else part.view(count, *shape)
+            for (name, shape), part in zip(self.fields.items(), parts, strict=True)
+        }
+        return out | {"finite": finite}
 
 
 @njit(cache=True, nogil=True, inline="always")

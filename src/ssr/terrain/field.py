@@ -13,6 +13,13 @@ from ssr.terrain.settings import TERRAIN_TYPES, type_of
 from ssr.terrain.tile import BOX_FIELDS, FACET_FIELDS, KINDS, Tile
 
 NO_LEVEL = -1  #: level of a tile that was made from a setting
+MEASURES = ("length", "half_width", "start", "first_edge", "last_edge", "end_height")
+
+
+def _labels(tile: Tile) -> tuple[int, int, int]:
+    """Kind, type and level of a tile as numbers."""
+    level = NO_LEVEL if tile.level is None else tile.level
+    return KINDS.index(tile.kind), TERRAIN_TYPES.index(type_of(tile.kind)), level
 
 
 class TerrainField:
@@ -30,15 +37,13 @@ class TerrainField:
         self.device = torch.device(device)
         self.boxes = self._zeros(num_envs, pool, BOX_FIELDS)
         self.count = self._zeros(num_envs, dtype=torch.int32)
-        self.kind = self._zeros(num_envs, dtype=torch.int64)
-        self.type = self._zeros(num_envs, dtype=torch.int64)
-        self.level = torch.full_like(self.kind, NO_LEVEL)
-        self.length = self._zeros(num_envs)
-        self.half_width = self._zeros(num_envs)
-        self.start = self._zeros(num_envs)
-        self.first_edge = self._zeros(num_envs)
-        self.last_edge = self._zeros(num_envs)
-        self.end_height = self._zeros(num_envs)
+        # Rows of labels and of measures are written at once; their names are views of the columns.
+        self._labels = self._zeros(num_envs, 3, dtype=torch.int64)
+        self._labels[:, 2] = NO_LEVEL
+        self.kind, self.type, self.level = self._labels.unbind(1)
+        self._measures = self._zeros(num_envs, len(MEASURES))
+        self.length, self.half_width, self.start = self._measures[:, :3].unbind(1)
+        self.first_edge, self.last_edge, self.end_height = self._measures[:, 3:].unbind(1)
         # A pitched box shows two facets to the sky; no tile or strip has more than one such box.
         self.facets = self._zeros(num_envs, pool + 1, FACET_FIELDS)
         self.facet_count = self._zeros(num_envs, dtype=torch.int32)
@@ -62,11 +67,8 @@ class TerrainField:
         self._write(self.facet_count, ids, [len(t.facets) for t in tiles])
         self._write(self.boxes, ids, rows)
         self._write(self.count, ids, [len(t.boxes) for t in tiles])
-        self._write(self.kind, ids, [KINDS.index(t.kind) for t in tiles])
-        self._write(self.type, ids, [TERRAIN_TYPES.index(type_of(t.kind)) for t in tiles])
-        self._write(self.level, ids, [NO_LEVEL if t.level is None else t.level for t in tiles])
-        for name in ("length", "half_width", "start", "first_edge", "last_edge", "end_height"):
-            self._write(getattr(self, name), ids, [getattr(t, name) for t in tiles])
+        self._write(self._labels, ids, [_labels(t) for t in tiles])
+        self._write(self._measures, ids, [[getattr(t, name) for name in MEASURES] for t in tiles])
 
     def _write(self, target: Tensor, ids: Tensor, values: np.ndarray | list) -> None:
         """In place: kernels and callers keep views of the field's tensors."""
@@ -87,7 +89,8 @@ class TerrainField:
 
     def state_dict(self) -> dict[str, Tensor]:
         """All tiles as they lie."""
-        return {name: value.clone() for name, value in vars(self).items() if isinstance(value, Tensor)}
+        kept = ("boxes", "count", "facets", "facet_count", "_labels", "_measures")
+        return {name: getattr(self, name).clone() for name in kept}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         for name, value in state.items():
