@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssr.motion import ground
 from ssr.motion.limbs import Limbs
 from ssr.terrain.tile import Box
 
@@ -33,6 +34,8 @@ class Footstep:
     lift: float
     land: float
     hold: Foothold
+    roll_lift: float | None = None  #: rad, this step's own foot pitch at lift-off and touchdown
+    roll_land: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +48,10 @@ class Plan:
     start: tuple[Foothold, Foothold]  #: right, left at time 0
     steps: tuple[Footstep, ...]
     boxes: tuple[Box, ...] = ()
-    lean: float = 0.03  #: rad, forward pitch of the torso
+    lean: tuple[tuple[float, float], ...] = ((0.0, 0.03),)  #: (time s, forward pitch of the torso rad)
     roll_land: float = -0.12  #: rad, foot pitch at touchdown: negative lands on the heel
     roll_lift: float = 0.35  #: rad, foot pitch at lift-off: positive leaves over the toe
+    roll_time: float = 0.20  #: s, how long the foot rolls before lift-off
     clearance: float = 0.04  #: m, least swing height above the ground
     crouch: float = 0.02  #: share of the leg's length kept bent
     arm_swing: float = 1.0
@@ -77,17 +81,18 @@ def walk(
     *,
     velocity: Callable[[float], tuple[float, float, float]],
     duration: float,
-    surface: Callable[[float, float], tuple[float, float]] = lambda x, y: (0.0, 0.0),
+    boxes: tuple[Box, ...] = (),
     pause: float = 0.5,
     stride_noise: float = 0.0,
     first_side: int = 0,
     rng: np.random.Generator | None = None,
+    start: float = 0.0,
     **style: object,
 ) -> Plan:
-    """Walk with the body velocity (v_x, v_y, ω_z) of time; stand for `pause` seconds at both ends.
+    """Walk from x = `start` with the body velocity (v_x, v_y, ω_z) of time, standing still at both ends.
 
-    `surface` gives height and pitch at a point. Footholds lie where the path will be in the middle of the
-    coming stance, half the ground width to either side, so every speed and turn is met on average.
+    Footholds lie where the path will be in the middle of the coming stance, half the ground width to either
+    side, so every speed and turn is met on average; one that would straddle an edge moves to its nearer side.
     """
     path = _Path(velocity, duration, pause)
     half = 0.5 * ground_width(limbs)
@@ -96,12 +101,9 @@ def walk(
     def hold(time: float, side: int, noise: float = 0.0, widen: float = 0.0) -> Foothold:
         x, y, yaw = path(time)
         lateral = (half + widen) * (1.0 if side else -1.0) + 0.3 * noise
-        x, y = (
-            x - lateral * np.sin(yaw) + noise * np.cos(yaw),
-            y + lateral * np.cos(yaw) + noise * np.sin(yaw),
-        )
-        z, pitch = surface(x, y)
-        return Foothold(x=float(x), y=float(y), z=z, yaw=float(yaw), pitch=pitch)
+        x += start - lateral * np.sin(yaw) + noise * np.cos(yaw)
+        y += lateral * np.cos(yaw) + noise * np.sin(yaw)
+        return on_ground(boxes, float(x), float(y), float(yaw), limbs.sole_half[0] + 0.01)
 
     steps: list[Footstep] = []
     time, side = pause, first_side
@@ -119,17 +121,26 @@ def walk(
     for _ in range(2):  # close the stance: both feet side by side where the path ends
         period = 1.0 / cadence(0.2, limbs)
         swing = 2.0 * period * 0.33
-        steps.append(Footstep(side=side, lift=time, land=time + swing, hold=hold(duration + 9.0, side)))
+        steps.append(Footstep(side=side, lift=time, land=time + swing, hold=hold(np.inf, side)))
         time, side = time + period, 1 - side
-    end = max(s.land for s in steps) + pause
     return Plan(
         name=name,
         column=column,
-        duration=max(duration, end),
+        duration=max(duration, max(s.land for s in steps) + pause),
         start=(hold(0.0, 0), hold(0.0, 1)),
         steps=tuple(steps),
+        boxes=boxes,
         **style,  # type: ignore[arg-type]
     )
+
+
+def on_ground(boxes: tuple[Box, ...], x: float, y: float, yaw: float, half: float) -> Foothold:
+    """The foothold at x, y, moved along x so that a sole of half length `half` straddles no edge."""
+    for edge in ground.edges(boxes):
+        if abs(x - edge) < half:
+            x = edge + (half if x >= edge else -half)
+    z, pitch = ground.surface(boxes, x, y)
+    return Foothold(x=x, y=y, z=z, yaw=yaw, pitch=pitch)
 
 
 class _Path:
@@ -149,5 +160,5 @@ class _Path:
         self.poses = np.concatenate((position, yaw[:, None]), axis=1)
 
     def __call__(self, time: float) -> tuple[float, float, float]:
-        x, y, yaw = self.poses[min(round(time / self.step), len(self.poses) - 1)]
+        x, y, yaw = self.poses[int(min(time / self.step + 0.5, len(self.poses) - 1))]
         return float(x), float(y), float(yaw)

@@ -26,3 +26,25 @@ def along(box: Box, x: np.ndarray) -> np.ndarray:
 def top_height(box: Box, x: np.ndarray) -> np.ndarray:
     """World z of the plane of the box's top face at world x."""
     return box.center[2] + box.half[2] * np.cos(box.pitch) - along(box, x) * np.sin(box.pitch)
+
+
+def surface(boxes: tuple[Box, ...], x: float, y: float) -> tuple[float, float]:
+    """Height and pitch of the ground at a point."""
+    z = float(height(boxes, np.array([x, y])))
+    for box in boxes:
+        on = abs(y - box.center[1]) <= box.half[1] and abs(float(along(box, np.array(x)))) <= box.half[0]
+        if on and abs(float(top_height(box, np.array(x))) - z) < 1e-9:
+            return z, box.pitch
+    return z, 0.0
+
+
+def edges(boxes: tuple[Box, ...]) -> list[float]:
+    """World x where a box's top begins or ends, where the ground there has a step or a bend."""
+    out = set()
+    for box in boxes:
+        for end in (-1.0, 1.0):
+            x = box.center[0] + box.half[2] * np.sin(box.pitch) + end * box.half[0] * np.cos(box.pitch)
+            left, right = (surface(boxes, x + d, box.center[1]) for d in (-1e-3, 1e-3))
+            if abs(left[0] - right[0]) > 5e-3 or abs(left[1] - right[1]) > 1e-3:
+                out.add(round(float(x), 6))
+    return sorted(out)

@@ -24,6 +24,9 @@ class Limbs:
     ankle_height: float  #: ankle centre above the sole
     sole_ahead: float  #: sole centre ahead of the ankle
     sole_half: tuple[float, float]  #: half length and half width of the sole
+    ankle_range: tuple[
+        float, float
+    ]  #: rad, foot pitch against the shank (toe down positive) both ankles reach
     upper_arm: float
     forearm: float  #: elbow to hand point
     waist: np.ndarray  #: (3,) a point on the waist's axis
@@ -76,6 +79,7 @@ def limbs(robot: RobotSpec, model: mujoco.MjModel) -> Limbs:
         ankle_height=float((ankle - sole)[:, 2].mean()),
         sole_ahead=float((sole - ankle)[:, 0].mean()),
         sole_half=(0.5 * robot.sole.length, 0.5 * robot.sole.width),
+        ankle_range=_pitch_range(model, data, [c[4] for c in legs]),
         upper_arm=length(shoulder, elbow),
         forearm=length(elbow, hand),
         waist=data.xanchor[waist[0]].copy() if waist else np.zeros(3),
@@ -104,6 +108,15 @@ def _meeting_point(data: mujoco.MjData, joints: list[int]) -> np.ndarray:
         a += across
         b += across @ data.xanchor[joint]
     return np.linalg.solve(a, b)
+
+
+def _pitch_range(model: mujoco.MjModel, data: mujoco.MjData, joints: list[int]) -> tuple[float, float]:
+    """Range of pitch about +y that all `joints` share."""
+    ranges = []
+    for joint in joints:
+        low, high = model.jnt_range[joint]
+        ranges.append((low, high) if data.xaxis[joint][1] > 0.0 else (-high, -low))
+    return float(max(r[0] for r in ranges)), float(min(r[1] for r in ranges))
 
 
 def _symmetric(points: np.ndarray) -> np.ndarray:

@@ -19,13 +19,13 @@ from ssr.robots.spec import RobotSpec
 class Weights:
     """How much a metre or a radian of each key point's error costs."""
 
-    base_position: tuple[float, float, float] = (6.0, 6.0, 6.0)
+    base_position: float = 10.0
     base_orientation: float = 3.0
     torso_orientation: float = 3.0
     stance_position: float = 200.0
     stance_orientation: float = 60.0
-    swing_position: float = 40.0
-    swing_orientation: float = 8.0
+    swing_position: float = 15.0
+    swing_orientation: float = 4.0
     knee: float = 2.0
     elbow: float = 2.0
     hand: float = 4.0
