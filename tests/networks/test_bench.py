@@ -42,4 +42,5 @@ def test_mistakes_are_one_line_and_exit_code_2(capsys, arguments, reason):
 
 def test_help_names_every_benchmark(capsys):
     assert main(["bench", "--help"]) == 0
-    assert all(name in capsys.readouterr().out for name in ("env", "depth", "networks", "train"))
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("env", "depth", "networks", "train"))
