@@ -1,0 +1,58 @@
+"""Height maps sample the ground around the base and under the soles, and mirror with the world."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ssr import robots
+from ssr.symmetry.layout import Mirror, apply
+from ssr.terrain.field import TerrainField
+from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.vision.heightmap import base_map_points, encode_heights, foot_map_points
+
+SOLE = robots.load("x2").sole
+
+
+def test_the_base_map_reaches_from_half_a_metre_behind_to_1_2_m_ahead() -> None:
+    points = base_map_points(torch.tensor([[2.0, -0.3, 0.7]]), torch.zeros(1))[0]
+    assert points.shape == (180, 2)
+    grid = points.view(18, 10, 2) - torch.tensor([2.0, -0.3])
+    assert torch.allclose(grid[:, 0, 0], torch.arange(18) * 0.1 - 0.5, atol=1e-6)
+    assert torch.allclose(grid[0, :, 1], torch.arange(10) * 0.1 - 0.45, atol=1e-6)
+
+
+def test_the_base_map_turns_with_the_base() -> None:
+    points = base_map_points(torch.zeros(1, 3), torch.tensor([np.pi / 2]).float())[0].view(18, 10, 2)
+    assert points[17, 0].tolist() == pytest.approx([0.45, 1.2], abs=1e-6)  # ahead is +y, right is +x
+
+
+def test_the_foot_map_covers_the_sole_every_2_5_cm() -> None:
+    centers = torch.tensor([[[1.0, -0.1, 0.0], [1.2, 0.1, 0.0]]])
+    points = foot_map_points(centers, torch.zeros(1, 2), SOLE)
+    assert points.shape == (1, 2, 50, 2)
+    grid = points[0, 1].view(10, 5, 2)
+    assert torch.allclose(grid.diff(dim=0)[..., 0], torch.tensor(0.025), atol=1e-6)
+    assert torch.allclose(grid.diff(dim=1)[..., 1], torch.tensor(0.025), atol=1e-6)
+    assert torch.allclose(points[0].mean(1), centers[0, :, :2], atol=1e-6)
+
+
+def test_heights_are_written_as_depth_below_the_reference_clipped_at_one_metre() -> None:
+    heights = torch.tensor([0.0, 0.2, -0.3, -5.0, 4.0])
+    assert encode_heights(heights, torch.tensor(0.1)).tolist() == pytest.approx([0.5, -0.5, 2.0, 5.0, -5.0])
+
+
+def test_mirroring_the_world_reverses_the_maps_columns() -> None:
+    rng = np.random.default_rng(4)
+    tile = make_tile("discrete", 15, rng=rng)
+    here, there = TerrainField(1, TILE_POOL), TerrainField(1, TILE_POOL)
+    here.place([0], [tile])
+    there.place([0], [tile.mirrored()])
+    position, yaw = torch.tensor([[2.6, 0.4, 0.7]]), torch.tensor([0.35])
+    flipped = position * torch.tensor([1.0, -1.0, 1.0])
+    seen = here.heights(base_map_points(position, yaw))
+    mirrored = there.heights(base_map_points(flipped, -yaw))
+    assert seen.std() > 0.02
+    agree = (apply(Mirror.grid(18, 10), seen) - mirrored).abs() < 1e-5
+    assert agree.float().mean() > 0.99
