@@ -16,7 +16,11 @@ COMMANDS: dict[str, str] = {
     "motion": "retarget, show and report reference motion",
     "demo": "the guided tour behind `make demo`",
     "train": "train a policy",
-    "bench": "measure: env, depth, networks, train",
+    "export": "write a run's policy as ONNX, with its contract",
+    "deploy": "run an exported policy on a robot",
+    "robot-sim": "a simulated robot behind the topics of a real one",
+    "sim2sim": "an exported policy on the simulated robot, success per terrain",
+    "bench": "measure: env, depth, networks, train, deploy",
 }
 
 
@@ -42,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if name not in COMMANDS:
             raise UserError(f"Unknown command: {name!r}. Known: {', '.join(COMMANDS)}.")
-        command = importlib.import_module(f"ssr.cli.{name}")
+        command = importlib.import_module(f"ssr.cli.{name.replace('-', '_')}")
         return int(command.run(rest) or 0)
     except UserError as error:
         print(f"ssr {name}: {error}", file=sys.stderr)

@@ -1,0 +1,35 @@
+"""`ssr export`: from a run directory to the two files a robot needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Write policy.onnx and contract.json into a run directory, from the run's newest weights.
+
+    The ONNX file holds encoder, estimator and actor, with the memory going in and out; the contract holds
+    every order, scale, limit and rate that `ssr deploy` checks against the robot before it starts.
+    """
+
+    run: tyro.conf.Positional[Path]
+    """A run directory made by `ssr train`."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr export", args=argv)
+    from ssr.deployment.export import export
+    from ssr.deployment.exported import CONTRACT, ONNX
+
+    contract = export(options.run)
+    size = (options.run / ONNX).stat().st_size / 1e6
+    rate = 1.0 / (contract.camera.period * contract.control_period)
+    print(
+        f"{options.run / ONNX} ({size:.1f} MB) and {CONTRACT}: {contract.robot}, iteration "
+        f"{contract.iteration}, {len(contract.joints)} joints, camera at {rate:g} Hz"
+    )
+    return 0

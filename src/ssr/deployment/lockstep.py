@@ -1,0 +1,133 @@
+"""Controller and simulated robot in one process, step by step: no clock, no network, every trial repeatable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ssr.deployment.contract import CameraContract
+from ssr.deployment.controller import Controller, ControllerConfig, Phase
+from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
+from ssr.deployment.exported import Exported
+from ssr.deployment.faults import Fault
+from ssr.deployment.messages import Twist, Vector3, nanoseconds
+from ssr.deployment.onnx_policy import OnnxPolicy
+from ssr.deployment.robot_messages import as_image, imu_message, image_message, joint_message
+from ssr.deployment.simulated_camera import SimulatedCamera
+from ssr.deployment.simulated_robot import STEP, GantryConfig, SimulatedRobot
+from ssr.deployment.thinking import Immediate
+from ssr.deployment.trial import Outcome, TrialConfig, fall, outcome, steer
+from ssr.robots.spec import RobotSpec
+from ssr.terrain.tile import Tile
+
+START_JOINT_NOISE, START_YAW_NOISE = 0.05, 0.2  #: rad, as training starts
+
+
+class Eye:
+    """The camera pipeline behind the simulated camera."""
+
+    def __init__(self, camera: CameraContract) -> None:
+        self._source, self._pipeline = ImageSource(camera), DepthPipeline(camera)
+
+    def see(self, image: np.ndarray) -> np.ndarray:
+        return self._pipeline.process(self._source.frame(image))
+
+
+class Lockstep:
+    """One trial in the making; `tick` is one millisecond of robot and controller."""
+
+    def __init__(
+        self,
+        exported: Exported,
+        robot: RobotSpec,
+        tile: Tile,
+        *,
+        seed: int = 0,
+        config: ControllerConfig | None = None,
+        gantry: GantryConfig | None = None,
+        fault: Fault | None = None,
+    ) -> None:
+        self.tile, self.contract = tile, exported.contract
+        self.robot = SimulatedRobot(robot, tile, seed=seed, gantry=gantry or GantryConfig(mode="none"))
+        self.camera = SimulatedCamera(robot, tile)
+        self.eye = Eye(self.contract.camera)
+        self.controller = Controller(self.contract, Immediate(OnnxPolicy(exported)), config)
+        self.fault = fault or Fault()
+        self.ticks = 0
+        self._frame_ticks = self.contract.commands_per_action * self.contract.camera.period
+
+    @property
+    def now(self) -> float:
+        return self.ticks * STEP
+
+    def scatter(self) -> None:
+        """Start as an episode of training does: joints and heading a little off."""
+        rng, model = self.robot.rng, self.robot.robot
+        noise = rng.uniform(-START_JOINT_NOISE, START_JOINT_NOISE, len(model.joints))
+        joints = np.clip(model.values("default") + noise, model.values("lower"), model.values("upper"))
+        yaw = float(rng.uniform(-START_YAW_NOISE, START_YAW_NOISE))
+        self.robot.place(self.robot.data.qpos[:3].copy(), joints, yaw)
+
+    def listen(self) -> None:
+        """The robot's messages reach the controller, unless a fault is in the way."""
+        now, stamp = self.now, round(self.now * 1e9)
+        if joints := self.fault.joints(now, joint_message(self.robot, stamp)):
+            self.controller.hear_joints(now, joints)
+        if imu := self.fault.imu(now, imu_message(self.robot, stamp)):
+            self.controller.hear_imu(now, imu)
+        if self.ticks % self._frame_ticks == 0:
+            message = self.fault.depth(now, image_message(self.camera.of(self.robot), stamp))
+            if message is not None and (image := as_image(message, self.contract.camera)) is not None:
+                self.controller.hear_depth(now, nanoseconds(message.header.stamp), self.eye.see(image))
+
+    def steer(self, speed: float) -> None:
+        forward, left, turn = steer(self.robot.truth().yaw, speed)
+        self.controller.hear_velocity(self.now, Twist(Vector3(forward, left, 0.0), Vector3(0.0, 0.0, turn)))
+
+    def tick(self) -> None:
+        self.listen()
+        targets = self.controller.tick(self.now, self.ticks)
+        names = self.contract.joint_names
+        self.robot.command(names, targets.position, targets.stiffness, targets.damping)
+        self.robot.step()
+        self.ticks += 1
+
+
+def run_trial(
+    exported: Exported,
+    robot: RobotSpec,
+    tile: Tile,
+    trial: TrialConfig,
+    *,
+    seed: int,
+    config: ControllerConfig | None = None,
+    watch: Callable[[Lockstep], None] | None = None,
+) -> Outcome:
+    """A trial that starts as training's episodes do: on the ground, the policy acting from the first step."""
+    world = Lockstep(exported, robot, tile, seed=seed, config=config)
+    world.scatter()
+    world.listen()
+    world.controller.begin_walk()
+    start = world.robot.truth().position[0]
+    per = exported.contract.commands_per_action
+    ending = None
+    while ending is None and world.now < trial.seconds:
+        if world.ticks % per == 0:
+            world.steer(trial.speed)
+        world.tick()
+        if world.ticks % per == 0:
+            if watch is not None:
+                watch(world)
+            ending = fall(world.robot.truth(), tile)
+            if ending is None and world.controller.phase is Phase.DAMP:
+                ending = f"damped: {world.controller.reason}"
+    return outcome(trial, world.now, float(world.robot.truth().position[0] - start), ending)
+
+
+def run_trials(
+    exported: Exported, robot: RobotSpec, tile: Tile, trial: TrialConfig, trials: int, seed: int = 0
+) -> list[Outcome]:
+    """Independent trials, seeds `seed`, `seed + 1`, …"""
+    return [run_trial(exported, robot, tile, replace(trial), seed=seed + i) for i in range(trials)]

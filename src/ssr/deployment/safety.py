@@ -1,0 +1,108 @@
+"""When to stop: every way in which the robot or its sensors can no longer be trusted.
+
+All times are seconds of a clock that never jumps, taken when a message is received; the stamps inside
+messages only tell a new image from an old one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssr.deployment.contract import Contract
+from ssr.deployment.robot_state import Attitude, Joints
+
+NEVER = float("-inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafetyConfig:
+    joint_timeout: float = 0.02  #: s without a valid joint state: one control period
+    imu_timeout: float = 0.02  #: s without a valid IMU message
+    depth_timeout: float = 0.3  #: s without a new image while walking
+    frozen_timeout: float = 0.05  #: s of joint states that repeat each other to the last bit
+    max_tilt: float = 1.0  #: rad
+    position_margin: float = 0.2  #: rad beyond a joint's limits
+    velocity_factor: float = 3.0  #: of a joint's greatest velocity
+    max_missed: int = 2  #: consecutive control steps without an action in time
+    velocity_timeout: float = 0.5  #: s after which an operator's velocity no longer counts (the robot stops)
+
+
+class Senses:
+    """The newest of everything the robot has reported, and since when."""
+
+    def __init__(self, contract: Contract, config: SafetyConfig) -> None:
+        self.config = config
+        self.joints: Joints | None = None
+        self.attitude: Attitude | None = None
+        self.depth: np.ndarray | None = None
+        self._joints_at = self._attitude_at = self._depth_at = self._changed_at = NEVER
+        self._depth_stamp: int | None = None
+        margin = config.position_margin
+        self._lower = np.array(contract.values("lower")) - margin
+        self._upper = np.array(contract.values("upper")) + margin
+        self._fastest = np.array(contract.values("max_velocity")) * config.velocity_factor
+        self._names = contract.joint_names
+
+    def hear_joints(self, now: float, joints: Joints) -> None:
+        before = self.joints
+        if (
+            before is None
+            or not np.array_equal(before.position, joints.position)
+            or not np.array_equal(before.velocity, joints.velocity)
+        ):
+            self._changed_at = now
+        self.joints, self._joints_at = joints, now
+
+    def hear_attitude(self, now: float, attitude: Attitude) -> None:
+        self.attitude, self._attitude_at = attitude, now
+
+    def hear_depth(self, now: float, stamp: int, image: np.ndarray) -> None:
+        """An image whose stamp is the last one's is the last image again."""
+        if stamp != self._depth_stamp:
+            self.depth, self._depth_at, self._depth_stamp = image, now, stamp
+
+    def body_fault(self, now: float) -> str | None:
+        """Why joints and IMU cannot be trusted, or None."""
+        c = self.config
+        if self.joints is None or now - self._joints_at > c.joint_timeout:
+            return self._silence("joint state", now - self._joints_at)
+        if self.attitude is None or now - self._attitude_at > c.imu_timeout:
+            return self._silence("IMU", now - self._attitude_at)
+        return self._joint_fault(self.joints) or self._frozen(now) or self._attitude_fault(self.attitude)
+
+    def depth_fault(self, now: float) -> str | None:
+        """Why the eye cannot be trusted, or None."""
+        if self.depth is None or now - self._depth_at > self.config.depth_timeout:
+            return self._silence("depth image", now - self._depth_at)
+        return None if bool(np.isfinite(self.depth).all()) else "depth image is not finite"
+
+    def _silence(self, what: str, age: float) -> str:
+        return f"no {what} yet" if age == -NEVER else f"no new {what} for {1000 * age:.0f} ms"
+
+    def _joint_fault(self, joints: Joints) -> str | None:
+        finite = np.isfinite(joints.position) & np.isfinite(joints.velocity)
+        if not finite.all():
+            return f"{self._names[int(np.argmin(finite))]} reports a number that is not finite"
+        beyond = (joints.position < self._lower) | (joints.position > self._upper)
+        if beyond.any():
+            worst = int(np.argmax(beyond))
+            return f"{self._names[worst]} reports {joints.position[worst]:.2f} rad, beyond its limits"
+        fast = np.abs(joints.velocity) > self._fastest
+        if fast.any():
+            worst = int(np.argmax(fast))
+            return f"{self._names[worst]} reports {joints.velocity[worst]:.1f} rad/s, more than it can do"
+        return None
+
+    def _frozen(self, now: float) -> str | None:
+        if now - self._changed_at > self.config.frozen_timeout:
+            return f"joint state has not changed for {1000 * (now - self._changed_at):.0f} ms"
+        return None
+
+    def _attitude_fault(self, attitude: Attitude) -> str | None:
+        if not (np.isfinite(attitude.gravity).all() and np.isfinite(attitude.angular_velocity).all()):
+            return "IMU reports a number that is not finite"
+        if attitude.tilt > self.config.max_tilt:
+            return f"tilted by {np.rad2deg(attitude.tilt):.0f}°"
+        return None

@@ -1,0 +1,94 @@
+"""One trial on a strip of terrain: what is asked, how it ends, what counts as success."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from ssr.deployment.simulated_robot import Truth
+from ssr.task.config import TerminationConfig
+from ssr.terrain.settings import check_kind, parse_setting, setting_at
+from ssr.terrain.strip import make_strip
+from ssr.terrain.tile import Tile
+
+TRAVERSAL_SHARE = 0.8  #: of the commanded distance
+HEADING_GAIN, MAX_YAW_RATE = 0.5, 1.0  #: 1/s, rad/s: how the operator keeps the robot on the strip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialConfig:
+    seconds: float = 20.0
+    speed: float = 0.8  #: m/s along the strip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    seconds: float  #: until the end or the fall
+    distance: float  #: m along the strip
+    ending: str  #: "time" if nothing went wrong
+    traversed: bool  #: nothing went wrong and the commanded distance was covered
+
+    @property
+    def success(self) -> bool:
+        return self.ending == "time"
+
+
+def strip(kind: str, setting: str | None = None, level: int | None = None) -> Tile:
+    """A strip of one setting (`0.15/0.30`) or of a level of the curriculum."""
+    checked = check_kind(kind)
+    if level is not None:
+        return make_strip(checked, setting_at(checked, level))
+    return make_strip(checked, parse_setting(checked, setting or ""))
+
+
+def steer(truth_yaw: float, speed: float) -> tuple[float, float, float]:
+    """v_x, v_y, yaw rate in base axes of an operator who walks the robot along the strip."""
+    turn = float(np.clip(-HEADING_GAIN * truth_yaw, -MAX_YAW_RATE, MAX_YAW_RATE))
+    return speed * float(np.cos(truth_yaw)), -speed * float(np.sin(truth_yaw)), turn
+
+
+def fall(truth: Truth, tile: Tile, limits: TerminationConfig | None = None) -> str | None:
+    """Why the trial is over (the endings of training), or None."""
+    limits = limits or TerminationConfig()
+    w, x, y, z = truth.quaternion
+    gravity = (2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - 1)
+    roll = np.arctan2(-gravity[1], -gravity[2])
+    pitch = np.arctan2(gravity[0], np.hypot(gravity[1], gravity[2]))
+    if not np.isfinite(truth.position).all():
+        return "the simulation went wrong"
+    if abs(roll) > limits.max_roll or abs(pitch) > limits.max_pitch:
+        return "fell over"
+    if truth.body_force > limits.body_force:
+        return "touched with its body"
+    if tile.kind == "gap" and truth.lowest_sole < -limits.gap_depth:
+        return "stepped into a gap"
+    if abs(truth.position[1]) > tile.half_width:
+        return "left the strip"
+    return None
+
+
+def outcome(config: TrialConfig, seconds: float, distance: float, ending: str | None) -> Outcome:
+    enough = distance >= TRAVERSAL_SHARE * config.speed * config.seconds
+    return Outcome(
+        seconds=seconds, distance=distance, ending=ending or "time", traversed=ending is None and enough
+    )
+
+
+def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """The 95 % interval of a rate."""
+    if trials == 0:
+        return 0.0, 1.0
+    rate, spread = successes / trials, z * z / trials
+    centre = rate + spread / 2
+    half = z * sqrt(rate * (1 - rate) / trials + spread / (4 * trials))
+    return (centre - half) / (1 + spread), (centre + half) / (1 + spread)
+
+
+def rate(outcomes: Sequence[Outcome], field: str) -> str:
+    """`97 % (93–99)`: a share of trials with its interval."""
+    count = sum(bool(getattr(o, field)) for o in outcomes)
+    low, high = wilson(count, len(outcomes))
+    return f"{100 * count / max(len(outcomes), 1):.0f} % ({100 * low:.0f}–{100 * high:.0f})"
