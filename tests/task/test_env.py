@@ -270,10 +270,10 @@ def test_standing_still_ends_an_episode_only_while_the_bootstrap_lasts() -> None
 
 def test_bootstrap_terms_fade_to_table_6() -> None:
     base = TaskConfig()
-    config = replace(base, bootstrap=replace(base.bootstrap, progress=1.0, air_time=1.0, posture_relief=0.6))
+    config = replace(base, bootstrap=replace(base.bootstrap, progress=1.0, stepping=1.0, posture_relief=0.6))
     env = make(4, config=config)
     env.reset()
     full = env.step(torch.zeros(4, 21)).terms
     assert "progress" in full
     env.set_bootstrap(0.0)
-    assert set(env.step(torch.zeros(4, 21)).terms) == set(full) - {"progress", "short_air_time"}
+    assert set(env.step(torch.zeros(4, 21)).terms) == set(full) - {"progress", "stepping"}

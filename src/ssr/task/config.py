@@ -74,7 +74,7 @@ class BootstrapConfig:
     """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
     progress: float = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
-    air_time: float = 0.0  #: weight of each touchdown's air time, up to the target
+    stepping: float = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
     posture_relief: float = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms
     stall_distance: float = 0.0  #: m asked for, of which less than a quarter was done, that end an episode
 

@@ -25,7 +25,7 @@ from ssr.task.gait import Gait
 from ssr.task.observations import VectorBuilder, noise_widths
 from ssr.task.progress import Progress
 from ssr.task.randomization import draw_dynamics
-from ssr.task.rewards import POSTURE_ROWS, Limits, Moment, progress, short_air_time, weighted_terms
+from ssr.task.rewards import POSTURE_ROWS, Limits, Moment, progress, stepping, weighted_terms
 from ssr.task.terminations import endings
 from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
@@ -281,10 +281,8 @@ class TraversalEnv:
                     terms[name] = terms[name] * relief
             if config.bootstrap.progress:
                 terms["progress"] = share * config.bootstrap.progress * progress(moment)
-            if config.bootstrap.air_time:
-                terms["short_air_time"] = (
-                    share * config.bootstrap.air_time * short_air_time(moment, config.rewards)
-                )
+            if config.bootstrap.stepping:
+                terms["stepping"] = share * config.bootstrap.stepping * stepping(moment, config.rewards)
         return terms
 
     def _stalled(self) -> Tensor:

@@ -150,6 +150,7 @@ ROWS: dict[str, Row] = {
     )
 }  # fmt: skip
 
+SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 POSTURE_ROWS = ("angular_velocity_tracking", "orientation", "angular_velocity_xy", "base_height")
 
 
@@ -167,7 +168,7 @@ def progress(moment: Moment) -> Tensor:
     return torch.where(speed > 0.1, along.clamp(-1.0, 1.0), torch.zeros_like(along))
 
 
-def short_air_time(moment: Moment, config: RewardConfig) -> Tensor:
-    """Air time up to the target of each swing that just ended, while walking is asked for."""
-    time = moment.air_time.clamp(max=config.air_time_target)
+def stepping(moment: Moment, config: RewardConfig) -> Tensor:
+    """Air time beyond a shuffle, up to the target, of each swing that just ended, while walking is asked for."""
+    time = moment.air_time.clamp(max=config.air_time_target) - SHUFFLE
     return (time * moment.first_contact).sum(-1) * ~moment.standing
