@@ -73,7 +73,7 @@ class MujocoWorld:
         self.links = tuple(dict.fromkeys(shape.link for shape in robot.shapes))
         self._bodies = [self.model.body(name).id for name in self.links]
         self._camera = self.model.site("camera").id
-        self._rays = _rays(self.config)
+        self._rays = pixel_rays(self.config)
 
     def pose(self, qpos: np.ndarray) -> None:
         self.data.qpos[:] = qpos
@@ -161,7 +161,7 @@ def pose_scenes(worlds: Sequence[MujocoWorld], qpos: Sequence[np.ndarray], pool:
     )
 
 
-def _rays(config: CameraConfig) -> np.ndarray:
+def pixel_rays(config: CameraConfig) -> np.ndarray:
     """(H·W, 3) directions of the pixels in camera axes, one unit forward (-z)."""
     tan_x, tan_y = np.tan(np.array(config.fov) / 2)
     x = (2.0 * (np.arange(config.width) + 0.5) / config.width - 1.0) * tan_x
