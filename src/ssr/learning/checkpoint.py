@@ -6,6 +6,7 @@ holds their SHA-256 sums; the directory appears under its name only when it is c
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -49,13 +50,18 @@ def save(run: Path, iteration: int, state: Any, *, kept: int = 2, ranks: Ranks =
             "ranks": ranks.size,
             "files": {name: digest(partial / name) for name in names},
         }
-        write_json(partial / STATE, content)
+        write_json(partial / STATE, content | {"sha256": _seal(content)})
         shutil.rmtree(final, ignore_errors=True)
         os.replace(partial, final)
         for old in checkpoints(run)[:-kept]:
             shutil.rmtree(old, ignore_errors=True)
     ranks.wait()
     return final
+
+
+def _seal(content: dict[str, Any]) -> str:
+    """The sum of state.json's own content."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def checkpoints(run: Path) -> list[Path]:
@@ -81,14 +87,16 @@ def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
     """Iteration and state of this rank. A damaged checkpoint is refused and the one before it offered."""
     try:
         content = json.loads((checkpoint / STATE).read_text())
+        if content.pop("sha256") != _seal(content):
+            raise ValueError("altered")
         sums, iteration, size = content["files"], int(content["iteration"]), int(content["ranks"])
         if content["format"] != FORMAT:
             raise UserError(
                 f"{checkpoint} has format {content['format']}, this version reads {FORMAT}. "
                 "Use the version of ssr that wrote it."
             )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(checkpoint, f"its {STATE} cannot be read") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(checkpoint, f"its {STATE} was truncated or altered") from error
     if size != ranks.size:
         raise UserError(f"{checkpoint} was written by {size} ranks, not {ranks.size}. Resume with --ranks {size}.")
     tensor_name, skeleton_name = _rank_files(ranks.rank)

@@ -31,7 +31,7 @@ CPU: tuple[Difference, ...] = (
     Difference("task.history", 5, "half the input of encoder and estimator; walking does not suffer"),
     Difference("task.reference_starts", 0.5, "episodes begin in reference poses, so that walking is seen early"),
     Difference("task.bootstrap.progress", 1.0, STAND),
-    Difference("task.bootstrap.air_time", 1.0, STAND),
+    Difference("task.bootstrap.stepping", 1.0, STAND),
     Difference("task.bootstrap.posture_relief", 0.6, STAND),
     Difference("schedule.bootstrap", True, STAND),
     Difference("schedule.ramp", True, "full randomization (12.5 kg payload) keeps a beginner on the ground"),
@@ -145,3 +145,7 @@ def document() -> str:
         + "\n".join(f"| `{d.setting}` | {_text(d.value)} | {d.reason} |" for d in SMOKE)
         + "\n"
     )
+
+
+if __name__ == "__main__":
+    print(document(), end="")

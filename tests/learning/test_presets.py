@@ -1,0 +1,98 @@
+"""The `paper` preset is the paper; every difference of the others is listed, with its reason, in one place."""
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from ssr.errors import UserError
+from ssr.learning import presets
+from ssr.learning.config import TrainConfig
+
+TABLE_9 = {
+    "ppo.value_coefficient": 1.0,
+    "ppo.entropy_coefficient": 0.005,
+    "ppo.final_entropy_coefficient": 0.005,
+    "ppo.desired_kl": 0.01,
+    "network.min_std": 0.2,
+    "ppo.trace": 0.95,
+    "ppo.discount": 0.99,
+    "env.num_envs": 4096,
+    "ppo.steps": 24,
+    "ppo.epochs": 5,
+    "ppo.minibatches": 4,
+    "encoder.base_map": 2.0,
+    "encoder.foot_maps": 1.0,
+    "encoder.next_proprioception": 5.0,
+    "encoder.divergence": 1.0,
+    "encoder.velocity": 2.0,
+    "style.weight_decay": 1e-4,
+    "style.gradient_penalty": 20.0,
+    **{f"{part}.learning_rate": 5e-4 for part in ("ppo", "encoder", "imagination", "style")},
+}
+TABLE_6 = {
+    "streams.locomotion": 1.0,
+    "streams.foothold": 0.25,
+    "streams.style": 0.2,
+    "foothold.sigma": 0.0625,
+    "task.bootstrap.progress": 0.0,
+    "task.bootstrap.stepping": 0.0,
+    "task.bootstrap.posture_relief": 0.0,
+}
+TABLE_8 = {
+    "network.experts": 5,
+    "network.expert_hidden": (1024, 512, 128),
+    "network.gate_hidden": (128,),
+    "network.critic_hidden": (512, 256, 128),
+    "network.proprioception_hidden": (512, 256, 128),
+    "network.proprioception_embedding": 128,
+    "network.cnn_channels": (32, 64, 128),
+    "network.cnn_kernels": (8, 4, 3),
+    "network.cnn_strides": (4, 2, 2),
+    "network.gru_hidden": 256,
+    "network.fusion_hidden": (512, 256, 128),
+    "network.fusion_embedding": 48,
+    "network.latent": 16,
+    "network.estimator_hidden": (512, 256, 128),
+    "network.imagination_hidden": (256, 128),
+    "network.discriminators": 5,
+    "network.discriminator_hidden": (512, 256, 128),
+}
+
+
+@pytest.mark.parametrize("setting, value", [*TABLE_6.items(), *TABLE_8.items(), *TABLE_9.items()])
+def test_paper_preset_is_the_paper(setting, value):
+    assert presets.get(presets.preset("paper"), setting) == value
+
+
+def test_paper_preset_starts_and_randomizes_as_the_paper():
+    paper = presets.preset("paper")
+    assert not paper.schedule.bootstrap and not paper.schedule.ramp and paper.task.reference_starts == 0.0
+    assert paper.run.iterations == 20_000 and paper.camera.period == 1
+
+
+def flat(config, path=""):
+    if not is_dataclass(config):
+        return {path.rstrip("."): config}
+    return {k: v for f in fields(config) for k, v in flat(getattr(config, f.name), f"{path}{f.name}.").items()}
+
+
+@pytest.mark.parametrize("name", ["cpu", "smoke"])
+def test_every_difference_is_listed_once_with_a_reason(name):
+    paper, mine = flat(TrainConfig()), flat(presets.preset(name))
+    changed = {k for k in paper if paper[k] != mine[k]} - {"preset"}
+    listed = {d.setting for d in presets.PRESETS[name]}
+    assert changed == listed, "a listed difference that changes nothing, or a change that is not listed"
+    assert all(d.reason for d in presets.PRESETS[name])
+    if name == "cpu":
+        assert len(presets.PRESETS[name]) == len(listed)
+
+
+def test_the_document_says_what_the_presets_are():
+    path = Path(__file__).parents[2] / "docs" / "presets.md"
+    assert path.read_text() == presets.document(), "write it anew: python -m ssr.learning.presets > docs/presets.md"
+
+
+def test_unknown_preset_is_one_line():
+    with pytest.raises(UserError, match=r"Unknown preset: 'gpu'. Known: paper, cpu, smoke."):
+        presets.preset("gpu")
