@@ -169,6 +169,6 @@ def progress(moment: Moment) -> Tensor:
 
 
 def stepping(moment: Moment, config: RewardConfig) -> Tensor:
-    """Air time beyond a shuffle, up to the target, of each swing that just ended, while walking is asked for."""
+    """Air time beyond a shuffle, up to the target, of swings that just ended while walking is asked for."""
     time = moment.air_time.clamp(max=config.air_time_target) - SHUFFLE
     return (time * moment.first_contact).sum(-1) * ~moment.standing
