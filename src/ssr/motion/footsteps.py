@@ -9,9 +9,9 @@ import numpy as np
 
 from ssr.motion import ground
 from ssr.motion.limbs import Limbs
+from ssr.motion.posture import GRAVITY
 from ssr.terrain.tile import Box
 
-GRAVITY = 9.81
 HUMAN_HIP_HEIGHT = 0.90  #: m, the reference for speed and cadence
 
 

@@ -11,6 +11,7 @@ from ssr.motion import ground, rotation
 from ssr.motion.footsteps import Plan
 from ssr.motion.limbs import Limbs
 from ssr.motion.targets import FPS
+from ssr.terrain.tile import Box
 
 HEEL_ROLL = 0.10  #: s, how long the foot rolls after touching down on an edge
 
@@ -70,7 +71,7 @@ def place(
     foot: Track, plan: Plan, limbs: Limbs, pitch_bounds: tuple[np.ndarray, np.ndarray] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sole centre (T, 3) and pitch (T,) of a track, swings included; bounds limit the pitch in the air."""
-    position, pitch = _rolled(foot, limbs)
+    position, pitch = rolled(foot, limbs)
     for before, after in foot.swings:
         _swing(foot, position, pitch, before, min(after, len(pitch) - 1), plan, limbs, pitch_bounds)
     return position, pitch
@@ -82,7 +83,7 @@ def ease(s: np.ndarray) -> np.ndarray:
     return s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
 
 
-def _rolled(foot: Track, limbs: Limbs) -> tuple[np.ndarray, np.ndarray]:
+def rolled(foot: Track, limbs: Limbs) -> tuple[np.ndarray, np.ndarray]:
     """Sole centre and pitch when the sole rolls about its toe edge (roll > 0) or heel edge (roll < 0)."""
     edge = np.where(foot.roll > 0.0, limbs.sole_half[0], -limbs.sole_half[0])
     q = rotation.multiply(rotation.about(rotation.Z, foot.yaw), rotation.about(rotation.Y, foot.surface))
@@ -128,16 +129,34 @@ def _swing(
         ],
         axis=1,
     )
-    bump = 64.0 * (s * (1.0 - s)) ** 3
-    lowest = clearance(plan.boxes, path, angle, foot.yaw[frames], limbs)
-    # Near the ground at both ends the asked clearance fades; elsewhere the bump grows until it is met.
-    asked = plan.clearance * np.minimum(bump / 0.5, 1.0)
-    need = np.where(bump > 0.15, (asked - lowest) / np.maximum(bump, 0.15), 0.0)
-    path[:, 2] += bump * max(float(need.max(initial=0.0)), 0.0)
-    # Right after lift-off and before touchdown a tilted sole may still dip in: raise just those frames.
-    sunk = np.maximum(-clearance(plan.boxes, path, angle, foot.yaw[frames], limbs), 0.0)
-    path[:, 2] += gaussian_filter1d(maximum_filter1d(sunk, 5, mode="constant"), 1.0, mode="constant")
     position[frames], pitch[frames] = path, angle
+    lift_clear(position, pitch, foot.yaw, a, b, plan.boxes, plan.clearance, limbs)
+
+
+def lift_clear(
+    position: np.ndarray,
+    pitch: np.ndarray,
+    yaw: np.ndarray,
+    a: int,
+    b: int,
+    boxes: tuple[Box, ...],
+    least: float,
+    limbs: Limbs,
+) -> None:
+    """Raise frames a+1 … b-1 of a swing until the sole clears the ground by `least` metres in the middle."""
+    frames = np.arange(max(a + 1, 0), min(b, len(pitch)))
+    if not len(frames):
+        return
+    s = (frames - a) / (b - a)
+    bump = 64.0 * (s * (1.0 - s)) ** 3
+    free = lambda: clearance(boxes, position[frames], pitch[frames], yaw[frames], limbs)
+    # Near the ground at both ends the asked clearance fades; elsewhere the bump grows until it is met.
+    asked = least * np.minimum(bump / 0.5, 1.0)
+    need = np.where(bump > 0.15, (asked - free()) / np.maximum(bump, 0.15), 0.0)
+    position[frames, 2] += bump * max(float(need.max()), 0.0)
+    # Right after lift-off and before touchdown a tilted sole may still dip in: raise just those frames.
+    sunk = maximum_filter1d(np.maximum(-free(), 0.0), 5, mode="constant")
+    position[frames, 2] += gaussian_filter1d(sunk, 1.0, mode="constant")
 
 
 def _hermite(s: np.ndarray, a: float, b: float, va: float, vb: float) -> np.ndarray:
@@ -161,7 +180,7 @@ def _cubic(s: np.ndarray, a: float, b: float, va: float, vb: float) -> np.ndarra
 
 
 def clearance(
-    boxes: tuple[ground.Box, ...], path: np.ndarray, pitch: np.ndarray, yaw: np.ndarray, limbs: Limbs
+    boxes: tuple[Box, ...], path: np.ndarray, pitch: np.ndarray, yaw: np.ndarray, limbs: Limbs
 ) -> np.ndarray:
     """Height of the lowest sole point above the ground under it, (T,)."""
     x = np.linspace(-1.0, 1.0, 9) * limbs.sole_half[0]

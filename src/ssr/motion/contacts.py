@@ -1,0 +1,79 @@
+"""When a recorded foot stands, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import binary_closing, binary_opening, gaussian_filter1d
+
+from ssr.motion.recording import Recording
+from ssr.motion.targets import FPS
+
+STILL = 0.30  #: m/s, a point slower than this bears on the ground
+FLAT = 0.20  #: m/s, with both heel and toe slower than this the foot lies flat
+SHORTEST = 0.10  #: s, of a stance
+LONGEST_GAP = 0.06  #: s, within one stance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stance:
+    """One foot standing from frame `start` to before frame `end` (50 Hz), in the recording's frame."""
+
+    side: int  #: 0 right, 1 left
+    start: int
+    end: int
+    ankle: np.ndarray  #: (3,) where the ankle is while the foot lies flat
+    yaw: float  #: rad, heading of the foot
+
+
+def stances(recording: Recording) -> list[Stance]:
+    """All stances of a recording at 50 Hz, in order of time, right before left."""
+    ankle, toe = recording.pair("ankle"), recording.pair("toe")
+    speed_ankle, speed_toe = _speed(ankle), _speed(toe)
+    yaws = foot_yaw(recording)
+    out: list[Stance] = []
+    for side in range(2):
+        still = np.minimum(speed_ankle[:, side], speed_toe[:, side]) < STILL
+        still = binary_closing(np.pad(still, 8, mode="edge"), np.ones(round(LONGEST_GAP * FPS)))[8:-8]
+        still = binary_opening(np.pad(still, 8, mode="edge"), np.ones(round(SHORTEST * FPS)))[8:-8]
+        flat = np.maximum(speed_ankle[:, side], speed_toe[:, side]) < FLAT
+        lift = np.median((ankle - toe)[flat, side, 2]) if flat.any() else 0.04
+        for start, end in _runs(still):
+            rows = np.arange(start, end)
+            lying = rows[flat[start:end]]
+            if len(lying) < 2:  # a foot that only touches with its toe: the ankle it would have when flat
+                lying = rows[np.argsort(speed_toe[rows, side])[: max(len(rows) // 3, 1)]]
+            place = np.median(ankle[lying, side], axis=0)
+            place[2] = min(place[2], float(np.median(toe[lying, side, 2])) + lift + 0.03)
+            out.append(
+                Stance(side=side, start=start, end=end, ankle=place, yaw=_mean_angle(yaws[lying, side]))
+            )
+    return sorted(out, key=lambda s: (s.start, s.side))
+
+
+def foot_yaw(recording: Recording) -> np.ndarray:
+    """(T, 2) heading of each foot, rad: ankle to toe where that is level, else across the hips."""
+    hips = recording.pair("hip")
+    across = hips[:, 1] - hips[:, 0]
+    facing = np.stack((across[:, 1], -across[:, 0]), axis=-1)
+    facing /= np.maximum(np.linalg.norm(facing, axis=-1, keepdims=True), 1e-6)
+    foot = recording.pair("toe") - recording.pair("ankle")
+    level = foot[..., :2] / np.maximum(np.linalg.norm(foot, axis=-1, keepdims=True), 1e-6)
+    blend = level + 0.3 * facing[:, None]
+    return np.arctan2(blend[..., 1], blend[..., 0])
+
+
+def _speed(points: np.ndarray) -> np.ndarray:
+    """(T, 2) m/s."""
+    velocity = np.gradient(points, 1.0 / FPS, axis=0)
+    return np.linalg.norm(gaussian_filter1d(velocity, 1.0, axis=0, mode="nearest"), axis=-1)
+
+
+def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(int), [0]))))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _mean_angle(angles: np.ndarray) -> float:
+    return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()))

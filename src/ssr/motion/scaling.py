@@ -1,0 +1,267 @@
+"""From a person's key points to the robot's: limbs scaled, stance feet pinned to the ground found under them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+
+from ssr.motion import footing, rotation, soles
+from ssr.motion.contacts import Stance, foot_yaw, stances
+from ssr.motion.limbs import Limbs
+from ssr.motion.posture import (
+    ankle_position,
+    knee_position,
+    pitch_bounds,
+    reachable_height,
+    shoulder_position,
+    smooth,
+    upright,
+)
+from ssr.motion.recording import Recording
+from ssr.motion.targets import FPS, Targets
+from ssr.terrain.tile import Box
+
+ROLL_RANGE = (-0.22, 0.55)  #: rad, how far a standing foot may roll over heel and toe
+ROLL_REST = 0.12  #: rad, less recorded pitch than this is a flat foot
+SWING_PITCH = (-0.45, 0.90)  #: rad
+CLEARANCE = 0.02  #: m, least height of a sole in mid-swing
+TORSO_SHARE = 0.85  #: of a person's lean; the robot's waist neither pitches nor rolls
+BODY_GAP = 0.09  #: m, hands stay this far outside the hips
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feet:
+    """Both soles over time before the legs are known."""
+
+    hold: np.ndarray  #: (T, 2, 3) sole centre of the foothold stood on (anything in the air)
+    surface: np.ndarray  #: (T, 2) rad
+    yaw: np.ndarray  #: (T, 2)
+    pitch: np.ndarray  #: (T, 2) recorded foot pitch, toe down positive
+    raw: np.ndarray  #: (T, 2, 3) scaled ankle centres
+    stance: np.ndarray  #: (T, 2) bool
+
+
+def scaled(recording: Recording, limbs: Limbs, ground: footing.Ground = "auto") -> Targets:
+    """The targets of a recording at 50 Hz for a robot with these limbs."""
+    scale = limbs.leg / recording.leg
+    stood = stances(recording)
+    found = footing.find(stood, ground, recording.blocks)
+    hips = recording.pair("hip")
+    base_quaternion, torso_quaternion = _body(recording)
+    drift = _ground_drift(stood, found, len(hips))
+
+    feet = _feet(recording, limbs, scale, stood, found, drift)
+    centers = np.array([feet.hold[(s.start + s.end) // 2, s.side] for s in stood]).reshape(-1, 3)
+    incline = None if found.incline is None else (found.incline[0] * scale, found.incline[1])
+    boxes = footing.boxes(centers, np.array([s.yaw for s in stood]), limbs.sole_half, incline)
+
+    base = scale * hips.mean(1)
+    base[:, 2] += limbs.ankle_height - scale * (found.ankle + drift)
+    base -= rotation.rotate(base_quaternion, limbs.hip.mean(0))
+    nominal = base[:, 2].copy()
+    bounds: list[tuple[np.ndarray, np.ndarray]] | None = None
+    for _ in range(3):  # base height, ankle angles and the roll of the feet depend on each other
+        position, pitch = _place(feet, limbs, boxes, bounds)
+        quaternion = upright(feet.yaw, pitch)
+        cap = reachable_height(limbs, base[:, :2], base_quaternion, position, quaternion, feet.stance)
+        cap = np.where(feet.stance.any(1), cap, np.inf)
+        excess = maximum_filter1d(np.maximum(nominal - cap, 0.0), size=7, mode="nearest")
+        base[:, 2] = nominal - smooth(excess, 0.05)
+        hip = base[:, None] + rotation.rotate(base_quaternion[:, None], limbs.hip[None])
+        knee = knee_position(hip, ankle_position(position, quaternion, limbs), quaternion, limbs)
+        bounds = pitch_bounds(knee, position, quaternion, feet.yaw, limbs)
+
+    elbow, hand = _arms(recording, limbs, base, base_quaternion, torso_quaternion)
+    return Targets(
+        base_position=base,
+        base_quaternion=base_quaternion,
+        torso_quaternion=torso_quaternion,
+        sole_position=position,
+        sole_quaternion=quaternion,
+        knee_position=knee,
+        elbow_position=elbow,
+        hand_position=hand,
+        stance=feet.stance,
+        boxes=boxes,
+    )
+
+
+def _body(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
+    """Orientation of base and torso: one lean for both, headings from hips and shoulders."""
+    hips, shoulders = recording.pair("hip"), recording.pair("shoulder")
+    up = _back(recording)
+    up = rotation.normalize(TORSO_SHARE * up + (1.0 - TORSO_SHARE) * rotation.Z)
+    out = []
+    for pair in (hips, shoulders):
+        left = smooth(rotation.normalize(pair[:, 1] - pair[:, 0]), 0.03)
+        left = rotation.normalize(left - (left * up).sum(-1, keepdims=True) * up)
+        matrix = np.stack((np.cross(left, up), left, up), axis=-1)
+        out.append(rotation.continuous(rotation.from_matrix(matrix)))
+    return out[0], out[1]
+
+
+def _ground_drift(stood: list[Stance], found: footing.Footing, frames: int) -> np.ndarray:
+    """(T,) how much too high the recording lies over its ground: recorded floors tilt and sink a little."""
+    if not stood:
+        return np.zeros(frames)
+    error = np.array([s.ankle[2] for s in stood]) - found.height - found.ankle
+    middle = np.array([0.5 * (s.start + s.end) for s in stood])
+    weight = np.exp(-0.5 * ((np.arange(frames)[:, None] - middle) / (0.35 * FPS)) ** 2) + 1e-9
+    return (weight * error).sum(1) / weight.sum(1)
+
+
+def _feet(
+    recording: Recording,
+    limbs: Limbs,
+    scale: float,
+    stood: list[Stance],
+    found: footing.Footing,
+    drift: np.ndarray,
+) -> Feet:
+    ankle, toe = recording.pair("ankle"), recording.pair("toe")
+    frames = len(ankle)
+    across = recording.pair("hip")[:, 1] - recording.pair("hip")[:, 0]
+    left = rotation.normalize(smooth(across * np.array([1.0, 1.0, 0.0]), 0.15))
+    # The robot's hips are wider (or narrower) than the person's scaled ones; so is its track.
+    widen = limbs.hip_half_width - 0.5 * scale * float(np.median(np.linalg.norm(across, axis=-1)))
+    outward = np.stack((-left, left), axis=1) * 0.8 * widen
+    raw = scale * ankle + outward
+    raw[..., 2] += limbs.ankle_height - scale * (found.ankle + drift[:, None])
+
+    foot = toe - ankle
+    angle = -np.arcsin(np.clip(foot[..., 2] / np.maximum(np.linalg.norm(foot, axis=-1), 1e-6), -1.0, 1.0))
+    stance = np.zeros((frames, 2), dtype=bool)
+    hold, surface = np.zeros((frames, 2, 3)), np.zeros((frames, 2))
+    yaw = np.unwrap(foot_yaw(recording), axis=0)
+    rest = np.median(np.concatenate([angle[s.start : s.end, s.side] for s in stood])) if stood else 0.0
+    for k, s in enumerate(stood):
+        rows = slice(s.start, s.end)
+        # Turns beyond one revolution: the stance's heading in the unwrapped count of its own frames.
+        heading = s.yaw + 2 * np.pi * np.round((np.median(yaw[rows, s.side]) - s.yaw) / (2 * np.pi))
+        ahead = limbs.sole_ahead * np.array([np.cos(heading), np.sin(heading)])
+        center = scale * s.ankle[:2] + np.median(outward[rows, s.side], axis=0)[:2] + ahead
+        hold[rows, s.side] = (*center, scale * found.height[k])
+        surface[rows, s.side], stance[rows, s.side] = found.pitch[k], True
+    yaw = _pinned(yaw, stance, {(s.start, s.side): s for s in stood}, yaw)
+    return Feet(hold=hold, surface=surface, yaw=yaw, pitch=angle - rest, raw=raw, stance=stance)
+
+
+def _pinned(
+    values: np.ndarray, stance: np.ndarray, stood: dict[tuple[int, int], Stance], yaw: np.ndarray
+) -> np.ndarray:
+    """Headings (T, 2): constant in every stance, the recorded turn in between, joined smoothly."""
+    out = values.copy()
+    for (start, side), s in stood.items():
+        out[start : s.end, side] = s.yaw + 2 * np.pi * np.round(
+            (np.median(yaw[start : s.end, side]) - s.yaw) / (2 * np.pi)
+        )
+    for side in range(2):
+        for a, b in swings(stance[:, side]):
+            out[a + 1 : b, side] = values[a + 1 : b, side] + _bridge(out[:, side] - values[:, side], a, b)
+    return out
+
+
+def swings(stance: np.ndarray) -> list[tuple[int, int]]:
+    """Last standing frame before and first standing frame after each swing; -1 and T where there is none."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([1], stance.astype(int), [1]))))
+    return [(int(a) - 1, int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _bridge(correction: np.ndarray, a: int, b: int) -> np.ndarray:
+    """Corrections for frames a+1 … b-1, gliding from the one at a to the one at b."""
+    frames = len(correction)
+    zero = np.zeros_like(correction[0])
+    start = correction[a] if a >= 0 else correction[b] if b < frames else zero
+    end = correction[b] if b < frames else start
+    share = soles.ease(np.arange(1, b - a) / (b - a))
+    share = share.reshape(-1, *([1] * (correction.ndim - 1)))
+    return start + share * (end - start)
+
+
+def _place(
+    feet: Feet, limbs: Limbs, boxes: tuple[Box, ...], bounds: list[tuple[np.ndarray, np.ndarray]] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sole centres (T, 2, 3) and pitches (T, 2): rolling in stance, along the recorded path in the air."""
+    position, pitch = np.empty_like(feet.raw), np.empty_like(feet.pitch)
+    for side in range(2):
+        stance = feet.stance[:, side]
+        recorded = np.clip(feet.pitch[:, side], *SWING_PITCH)
+        tilt = feet.pitch[:, side] - feet.surface[:, side]
+        roll = np.sign(tilt) * np.maximum(np.abs(tilt) - ROLL_REST, 0.0)
+        roll = smooth(np.where(stance, np.clip(roll, *ROLL_RANGE), 0.0), 0.02)
+        angle = np.where(stance, feet.surface[:, side] + roll, recorded)
+        if bounds is not None:
+            angle = np.clip(angle, *bounds[side])
+        gaps = swings(stance)
+        correction = angle - recorded
+        for a, b in gaps:
+            angle[a + 1 : b] = recorded[a + 1 : b] + _bridge(correction, a, b)
+            if bounds is not None:
+                low, high = bounds[side]
+                angle[a + 1 : b] = np.clip(angle[a + 1 : b], low[a + 1 : b], high[a + 1 : b])
+        track = soles.Track(
+            flat=feet.hold[:, side],
+            yaw=feet.yaw[:, side],
+            surface=feet.surface[:, side],
+            roll=angle - feet.surface[:, side],
+            stance=stance,
+            swings=(),
+        )
+        standing, _ = soles.rolled(track, limbs)
+        q = upright(feet.yaw[:, side], angle)
+        free = feet.raw[:, side] + rotation.rotate(q, np.array([limbs.sole_ahead, 0.0, -limbs.ankle_height]))
+        out = np.where(stance[:, None], standing, free)
+        correction = out - free
+        for a, b in gaps:
+            out[a + 1 : b] = free[a + 1 : b] + _bridge(correction, a, b)
+            soles.lift_clear(out, angle, feet.yaw[:, side], a, b, boxes, CLEARANCE, limbs)
+        position[:, side], pitch[:, side] = out, angle
+    return position, pitch
+
+
+def _arms(
+    recording: Recording, limbs: Limbs, base: np.ndarray, base_q: np.ndarray, torso_q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Elbows and hands: the person's arm directions against the torso on the robot's own arm lengths."""
+    shoulder, elbow, hand = (recording.pair(n) for n in ("shoulder", "elbow", "hand"))
+    person = _torso_frame(recording)
+    elbows, hands = [], []
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        upper = rotation.unrotate(person, rotation.normalize(elbow[:, side] - shoulder[:, side]))
+        lower = rotation.unrotate(person, rotation.normalize(hand[:, side] - elbow[:, side]))
+        # Robot bodies are wide: elbows stay a little outside the shoulder, hands outside the hips.
+        upper = rotation.normalize(_outside(upper, sign, 0.18))
+        outer = limbs.hip_half_width + BODY_GAP - limbs.shoulder[side, 1] * sign
+        reach = outer - limbs.upper_arm * upper[:, 1] * sign
+        below = np.clip(
+            -(limbs.upper_arm * upper + limbs.forearm * lower)[:, 2] / limbs.upper_arm - 0.6, 0, 1
+        )
+        least = np.clip(reach / limbs.forearm, -0.9, 0.5) * below - 0.9 * (1.0 - below)
+        lower = rotation.normalize(_outside(lower, sign, least))
+        start = shoulder_position(limbs, base, base_q, torso_q, side)
+        middle = start + rotation.rotate(torso_q, limbs.upper_arm * smooth(upper, 0.02))
+        elbows.append(middle)
+        hands.append(middle + rotation.rotate(torso_q, limbs.forearm * smooth(lower, 0.02)))
+    return np.stack(elbows, 1), np.stack(hands, 1)
+
+
+def _outside(direction: np.ndarray, sign: float, least: np.ndarray | float) -> np.ndarray:
+    """The direction with its outward part (towards +y for sign 1) at least `least`."""
+    out = direction.copy()
+    out[:, 1] = sign * np.maximum(sign * direction[:, 1], least)
+    return out
+
+
+def _torso_frame(recording: Recording) -> np.ndarray:
+    """(T, 4) the person's own torso: up along the back, left across the shoulders."""
+    shoulders, up = recording.pair("shoulder"), _back(recording)
+    left = smooth(rotation.normalize(shoulders[:, 1] - shoulders[:, 0]), 0.03)
+    left = rotation.normalize(left - (left * up).sum(-1, keepdims=True) * up)
+    return rotation.from_matrix(np.stack((np.cross(left, up), left, up), axis=-1))
+
+
+def _back(recording: Recording) -> np.ndarray:
+    """(T, 3) unit vector along the back, pelvis to neck."""
+    return rotation.normalize(smooth(recording.point("neck") - recording.point("pelvis"), 0.05))
