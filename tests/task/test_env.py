@@ -256,6 +256,27 @@ def test_gymnasium_adapter_speaks_the_protocol() -> None:
     assert "orientation" in info["terms"]
 
 
+def test_a_beginner_is_asked_to_walk_briskly_straight_ahead() -> None:
+    env = make(200, config=TaskConfig(terrain=TerrainConfig(kinds=("slope",))))
+    env.set_ramp(0.0)
+    env.reset()
+    assert env.commands.speed.min() >= 0.4 and env.commands.heading.abs().max() <= 0.2 * 1.4
+    assert not env.commands.still.any()
+    env.set_ramp(1.0)
+    env.reset()
+    assert env.commands.speed.min() < -0.9 and env.commands.heading.abs().max() > 1.3
+    assert 0.1 < env.commands.still.float().mean() < 0.3
+
+
+def test_worlds_that_begin_in_motion_are_asked_to_go_on() -> None:
+    env = make(3, config=TaskConfig(terrain=TerrainConfig(kinds=("slope", "gap", "gap"))))
+    env.reset()
+    env.commands.follow(torch.arange(3), torch.tensor([-0.7, 1.5, -0.5]), env.field.type)
+    assert torch.allclose(env.commands.speed[:2], torch.tensor([-0.7, 1.2]))
+    assert env.commands.direction[:2].tolist() == [-1.0, 1.0]
+    assert env.commands.speed[2] >= 0.0, "a gap is never walked backwards"
+
+
 def test_standing_still_ends_an_episode_only_while_the_bootstrap_lasts() -> None:
     base = TaskConfig(terrain=TerrainConfig(kinds=("flat",)))
     config = replace(base, bootstrap=replace(base.bootstrap, stall_distance=1.0))

@@ -11,6 +11,9 @@ from ssr.task.config import CommandConfig, TaskConfig
 from ssr.task.frames import wrap
 from ssr.terrain.settings import TERRAIN_TYPES
 
+BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
+STRAIGHT = 0.2  #: share of the heading range that a beginner meets
+
 
 def table_4(config: CommandConfig) -> tuple[Tensor, Tensor]:
     """Speed (types, 2) in m/s and heading (types, 2) in radians, by terrain type."""
@@ -38,6 +41,7 @@ class Commands:
         self.still = torch.zeros(num_envs, dtype=torch.bool)
         self.steps_left = torch.zeros(num_envs, dtype=torch.long)
         self.fixed = False  #: True once `fix` was called: no resampling
+        self.ramp = 1.0  #: from brisk walking straight ahead (0) to all of Table 4 (1)
 
     def fix(self, speed: float, heading: float = 0.0) -> None:
         """One command for every world from now on, as evaluation wants it."""
@@ -52,7 +56,7 @@ class Commands:
         if self.fixed:
             return
         low = self.speed_range[terrain_type[env_ids], 0]
-        backwards = (low < 0) & (self._uniform(len(env_ids)) < 0.5)
+        backwards = (low < 0) & (self._uniform(len(env_ids)) < 0.5 * self.ramp)
         self.direction[env_ids] = torch.where(backwards, -1.0, 1.0)
         self.resample(env_ids, terrain_type)
 
@@ -63,17 +67,30 @@ class Commands:
         low, high = self.speed_range[kind].unbind(-1)
         forward = self.direction[env_ids] > 0
         span = torch.where(forward, high, -low)
-        floor = torch.where(forward, low.clamp(min=0.0), torch.zeros(n))
+        floor = torch.where(forward, low.clamp(min=0.0), torch.zeros(n)).clamp(min=(1 - self.ramp) * BRISK)
         self.speed[env_ids] = (floor + (span - floor) * self._uniform(n)) * self.direction[env_ids]
         low, high = self.heading_range[kind].unbind(-1)
-        self.heading[env_ids] = low + (high - low) * self._uniform(n)
+        self.heading[env_ids] = (low + (high - low) * self._uniform(n)) * max(self.ramp, STRAIGHT)
         ranges = torch.tensor([c.omni_forward, c.omni_lateral, c.omni_yaw])
         self.free[env_ids] = ranges[:, 0] + (ranges[:, 1] - ranges[:, 0]) * torch.rand(
             n, 3, generator=self.generator
         )
-        self.still[env_ids] = self._uniform(n) < c.zero_fraction
+        self.still[env_ids] = self._uniform(n) < c.zero_fraction * self.ramp
         low_steps, high_steps = (self.task.control_steps(s) for s in c.resample_seconds)
         self.steps_left[env_ids] = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
+
+    def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
+        """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that."""
+        if self.fixed:
+            return
+        low, high = self.speed_range[terrain_type[env_ids]].unbind(-1)
+        speed = torch.minimum(torch.maximum(speed, low), high)
+        moving = speed.abs() > self.config.zero_threshold
+        chosen = env_ids[moving]
+        self.speed[chosen] = speed[moving]
+        self.direction[chosen] = speed[moving].sign()
+        self.heading[chosen] = 0.0
+        self.still[chosen] = False
 
     def tick(self, terrain_type: Tensor) -> None:
         """One control step has passed."""

@@ -122,8 +122,8 @@ class TraversalEnv:
         return self.field.type
 
     def set_ramp(self, value: float) -> None:
-        """Share of the randomization ranges that new episodes draw from."""
-        self.ramp = float(min(max(value, 0.0), 1.0))
+        """Share of the randomization and command ranges that new episodes draw from."""
+        self.ramp = self.commands.ramp = float(min(max(value, 0.0), 1.0))
 
     def set_bootstrap(self, value: float) -> None:
         """Share of the bootstrap terms; 0 leaves the paper's Table 6."""
@@ -385,6 +385,7 @@ class TraversalEnv:
                     for name, value in vars(pose).items()
                 }
             )
+            self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
         return self._set_down(env_ids, pose, lateral=config.start_lateral * noise())
 
     def _set_down(self, env_ids: Tensor, pose: ResetPose, lateral: Tensor) -> ResetPose:
@@ -466,5 +467,6 @@ class TraversalEnv:
         )
         self._read_gains()
         self.generator.set_state(state["generator"])
-        self.ramp, self.bootstrap, bad = state["scalars"].tolist()
+        ramp, self.bootstrap, bad = state["scalars"].tolist()
+        self.set_ramp(ramp)
         self.bad_worlds = int(bad)
