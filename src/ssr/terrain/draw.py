@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -90,79 +89,35 @@ def render(tile: Tile) -> np.ndarray | None:
     """(height, width, 3) uint8 picture of the boxes, or None on a machine without OpenGL."""
     import mujoco
 
+    from ssr.viewer.offscreen import Offscreen, working_backend
+
+    if working_backend() is None:
+        return None
     width, height = RENDER_SIZE
     model = _scene(tile).compile()
-    try:
-        context = _gl_context(width, height)
-        context.make_current()
-        graphics = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-    except Exception:  # each backend fails in its own way, and a picture without 3-D view still tells enough
-        return None
-    mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, graphics)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    camera, scene = _camera(tile), mujoco.MjvScene(model, maxgeom=1000)
-    options, perturbation = mujoco.MjvOption(), mujoco.MjvPerturb()
-    mujoco.mjv_updateScene(model, data, options, perturbation, camera, mujoco.mjtCatBit.mjCAT_ALL, scene)
-    viewport = mujoco.MjrRect(0, 0, width, height)
-    picture = np.empty((height, width, 3), dtype=np.uint8)
-    mujoco.mjr_render(viewport, scene, graphics)
-    mujoco.mjr_readPixels(picture, None, viewport, graphics)
-    graphics.free()
-    context.free()
-    return picture[::-1]
-
-
-def _gl_context(width: int, height: int):
-    """A context without a window where none can be opened, else what MUJOCO_GL or the desktop offers."""
-    import mujoco
-
-    if sys.platform == "linux" and not os.environ.get("MUJOCO_GL") and not os.environ.get("DISPLAY"):
-        from mujoco.egl import GLContext
-
-        return GLContext(width, height)
-    return mujoco.GLContext(width, height)
+    with Offscreen(model, width=width, height=height) as screen:
+        return screen.frame(data, _camera(tile))
 
 
 def _camera(tile: Tile):
-    import mujoco
+    """Seen from below, so that risers show: from the start where the tile climbs, else from its far end."""
+    from ssr.viewer.offscreen import onlooker
 
-    camera = mujoco.MjvCamera()
-    camera.lookat[:] = (tile.length / 2, 0.0, tile.end_height / 2 - 0.5)
-    camera.distance = 1.4 * tile.length + 3.0
-    # Seen from below, so that risers show: from the start where the tile climbs, else from its far end.
-    camera.azimuth = 125.0 if tile.end_height < 0 else 55.0
-    camera.elevation = -25.0
-    return camera
+    azimuth = 125.0 if tile.end_height < 0 else 55.0
+    return onlooker((tile.length / 2, 0.0, tile.end_height / 2), 1.35 * tile.length + 1.5, azimuth, -25.0)
 
 
 def _scene(tile: Tile):
     import mujoco
 
+    from ssr.viewer.offscreen import dress
+
     spec = mujoco.MjSpec()
-    spec.visual.global_.offwidth, spec.visual.global_.offheight = RENDER_SIZE
+    dress(spec, width=RENDER_SIZE[0], height=RENDER_SIZE[1])
     spec.visual.global_.fovy = 30
-    spec.visual.quality.shadowsize = 4096
-    spec.visual.headlight.ambient = [0.35] * 3
-    spec.visual.headlight.diffuse = [0.35] * 3
-    spec.visual.map.zfar = 200
-    spec.add_texture(
-        name="sky",
-        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-        rgb1=[0.9, 0.94, 0.98],
-        rgb2=[0.65, 0.73, 0.82],
-        width=64,
-        height=384,
-    )
     world = spec.worldbody
-    world.add_light(
-        pos=[tile.length / 2, -4, 12 + max(tile.end_height, 0)],
-        dir=[0.25, 0.35, -1],
-        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-        castshadow=True,
-        diffuse=[0.55] * 3,
-    )
     for number, box in enumerate(tile.boxes):
         shown = _cropped(box, tile)
         world.add_geom(
