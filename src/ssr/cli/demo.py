@@ -1,0 +1,127 @@
+"""`ssr demo`: the guided tour behind `make demo`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+
+console = Console()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """Set X2 on every kind of terrain, measure the simulation, train a few iterations; write pictures."""
+
+    out: Path = Path("out/demo")
+    """Where the pictures go."""
+    level: int = 10
+    """Terrain level, 0 to 19."""
+    iterations: int = 25
+    """Training iterations of the short run; 0 skips it."""
+
+
+def run(argv: list[str]) -> int:
+    demo = tyro.cli(Demo, args=argv, prog="ssr demo")
+    demo.out.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    written = [show_terrain(demo.out, demo.level)]
+    measure()
+    if demo.iterations:
+        written.append(train_briefly(demo.out, demo.iterations))
+    console.print(f"\nDone in {time.monotonic() - begin:.0f} s. Look at:")
+    for path in written:
+        console.print(f"  {path}")
+    return 0
+
+
+def show_terrain(out: Path, level: int) -> Path:
+    """X2 on each kind of terrain: what an onlooker sees, and what its camera sees."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from ssr.cli.camera import Scene
+    from ssr.robots import load
+    from ssr.terrain.kinds import make_tile
+    from ssr.terrain.settings import describe
+    from ssr.terrain.tile import KINDS
+    from ssr.vision.camera import CameraConfig
+
+    console.print(f"[bold]1. Seven kinds of terrain at level {level}[/bold], seen by an onlooker and by X2")
+    figure = Figure(figsize=(16, 5.2), layout="constrained")
+    axes = figure.subplots(2, len(KINDS), height_ratios=(1.25, 1))
+    camera = CameraConfig()
+    for column, kind in zip(axes.T, KINDS, strict=True):
+        tile = make_tile(kind, level if kind != "flat" else None)
+        scene = Scene(load("x2"), tile, None, "step" if kind == "flat" else "stand")
+        depth = scene.depth(camera, 0)
+        picture = scene.onlooker(depth, camera)
+        if picture is not None:
+            column[0].imshow(picture[:, 90:-90])
+        column[0].set_title(kind.replace("_", " "))
+        column[1].imshow(depth, cmap="turbo", vmin=camera.near, vmax=camera.far, interpolation="nearest")
+        for view in column:
+            view.set_axis_off()
+        console.print(f"   {kind}: {describe(kind, tile.setting)}")
+    path = out / "terrain.png"
+    FigureCanvasAgg(figure).print_png(str(path))
+    return path
+
+
+def measure() -> None:
+    import torch
+
+    from ssr.robots import load
+    from ssr.task.env import TraversalEnv
+    from ssr.vision.camera import CameraConfig
+
+    console.print("[bold]2. How fast it runs here[/bold]: 128 robots on mixed terrain, 10 Hz depth cameras")
+    torch.set_num_threads(1)
+    env = TraversalEnv(load("x2"), 128, camera=CameraConfig(period=5))
+    env.reset()
+    begin, steps = time.perf_counter(), 0
+    while time.perf_counter() - begin < 5.0:
+        transition = env.step(0.3 * torch.randn(env.num_envs, env.layouts.action.size))
+        env.restart(transition.ended)
+        steps += env.num_envs
+    rate = steps / (time.perf_counter() - begin)
+    console.print(f"   {rate:,.0f} control steps per second, {rate / 50:,.0f} times real time")
+
+
+def train_briefly(out: Path, iterations: int) -> Path:
+    """A few iterations of everything SSR learns with, and the curve of its return."""
+    from dataclasses import replace
+
+    from ssr.learning import presets, runner
+
+    console.print(f"[bold]3. A short training run[/bold]: {iterations} iterations of the smoke preset")
+    config = presets.preset("smoke")
+    config = replace(config, run=replace(config.run, iterations=iterations))
+    path = out / "run"
+    shutil.rmtree(path, ignore_errors=True)
+    runner.start(path, runner.with_ranks(config))
+    return _curve(path, out / "training.png")
+
+
+def _curve(run: Path, picture: Path) -> Path:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    for name in ("return/locomotion", "return/foothold", "return/style"):
+        points = [(m["iteration"], m[name]) for m in lines if name in m]
+        if points:
+            axes.plot(*zip(*points, strict=True), label=name.removeprefix("return/"))
+    axes.set(xlabel="iteration", ylabel="episode return", title="A short run from nothing")
+    axes.legend()
+    figure.savefig(picture, dpi=130)
+    plt.close(figure)
+    return picture
