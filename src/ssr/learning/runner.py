@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ssr.errors import UserError
 from ssr.learning import checkpoint, guard, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
 from ssr.learning.display import Display
@@ -18,6 +17,7 @@ from ssr.learning.optimizer import NonFiniteGradient
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import SMALL, RunDirectory
 from ssr.learning.trainer import Trainer
+from ssr.robots import load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,7 @@ class Origin:
 
 def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path:
     """A new run in `path`, from nothing or continued from a small checkpoint."""
+    load(config.robot)  # mistakes show before a directory is made
     if small is not None:
         small_checkpoint.load(small)
     RunDirectory.create(path, config)
@@ -139,6 +140,3 @@ def interruptible() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-__all__ = ["UserError", "continued", "resume", "start", "train", "with_ranks"]

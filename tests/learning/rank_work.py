@@ -1,0 +1,53 @@
+"""What each of two ranks does in the test of data-parallel training; importable by the spawned processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from toy import ToyMotion, ToyWalker
+
+from ssr.errors import UserError
+from ssr.learning.algorithm import SSR
+from ssr.learning.config import TrainConfig
+from ssr.learning.moments import mean_and_std
+from ssr.learning.ranks import Ranks
+from ssr.learning.trainer import Trainer
+
+
+def fingerprint(x: torch.Tensor) -> list[int]:
+    return x.detach().flatten().view(torch.int32).sum().reshape(1).tolist()
+
+
+def run(ranks: Ranks, config: TrainConfig) -> dict[str, object]:
+    torch.manual_seed(7 + ranks.rank)
+    env = ToyWalker(num_envs=ranks.part(config.env.num_envs), seed=ranks.rank)
+    algorithm = SSR(
+        robot=env.robot, num_envs=env.num_envs, config=config, field=env.field, reference=ToyMotion(), ranks=ranks
+    )
+    trainer = Trainer(env, algorithm, ranks)
+    metrics = [trainer.iterate() for _ in range(2)]
+    return {
+        "worlds": env.num_envs,
+        "parameters": [fingerprint(p) for p in algorithm.networks.parameters()],
+        "normalizer": fingerprint(algorithm.style.normalizer.mean),
+        "own_worlds": fingerprint(algorithm.rollout.privileged),
+        "kl": metrics[-1]["kl"],
+        "learning_rate": metrics[-1]["learning_rate"],
+        "steps": metrics[-1]["total_steps"],
+        "levels": trainer.levels(),
+    }
+
+
+def train_twice(ranks: Ranks, config: TrainConfig, folder: Path) -> None:
+    x = torch.arange(10.0)[ranks.rank :: ranks.size].unsqueeze(0)
+    mean, std = mean_and_std(x, torch.ones(x.shape[1]), ranks)
+    report = {"runs": [run(ranks, config), run(ranks, config)], "mean": float(mean), "std": float(std)}
+    (folder / f"rank{ranks.rank}.json").write_text(json.dumps(report))
+
+
+def fail_on_second(ranks: Ranks) -> None:
+    if ranks.rank == 1:
+        raise UserError("The second rank has had enough.")
+    ranks.wait()

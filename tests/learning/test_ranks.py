@@ -1,0 +1,45 @@
+"""Two ranks train one policy: same parameters, own worlds, and the same run again from the same seed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import rank_work
+
+from ssr.errors import UserError
+from ssr.learning.distribution import launch, rank_count
+from ssr.learning.ranks import Ranks
+
+
+def test_two_ranks_make_one_reproducible_run(tiny, tmp_path):
+    config = replace(tiny, ranks=2, device="cpu", env=replace(tiny.env, num_envs=5))
+    launch(config, rank_work.train_twice, config, tmp_path)
+    first, second = (json.loads((tmp_path / f"rank{k}.json").read_text()) for k in range(2))
+    for report in (first, second):
+        assert report["mean"] == pytest.approx(4.5) and report["std"] == pytest.approx(2.8723, abs=1e-3)
+        assert report["runs"][0] == report["runs"][1], "same seed and rank count, same run"
+    a, b = first["runs"][0], second["runs"][0]
+    assert (a["worlds"], b["worlds"]) == (3, 2)
+    for shared in ("parameters", "normalizer", "kl", "learning_rate", "steps", "levels"):
+        assert a[shared] == b[shared], shared
+    assert a["own_worlds"] != b["own_worlds"]
+    assert a["steps"] == 2 * 24 * 5 and sum(map(len, a["levels"].values())) == 5
+
+
+def test_a_failing_rank_ends_the_run_with_its_reason(tiny):
+    with pytest.raises(UserError, match="second rank has had enough"):
+        launch(replace(tiny, ranks=2, device="cpu"), rank_work.fail_on_second)
+
+
+def test_shares_add_up():
+    for total in (5, 8, 256):
+        for size in (1, 2, 3):
+            parts = [Ranks(rank=k, size=size).part(total) for k in range(size)]
+            assert sum(parts) == total and max(parts) - min(parts) <= 1
+
+
+def test_number_of_ranks(tiny):
+    assert rank_count(replace(tiny, ranks=3)) == 3
+    assert rank_count(replace(tiny, ranks=0, device="cpu")) >= 1
+    with pytest.raises(UserError, match="--ranks -1"):
+        rank_count(replace(tiny, ranks=-1))

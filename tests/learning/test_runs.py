@@ -1,0 +1,123 @@
+"""Whole runs of the real task: smoke, interruption by kill -9, and what a user may get wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from ssr.cli.train import run as command
+from ssr.errors import UserError
+from ssr.learning import checkpoint
+from ssr.learning.run_directory import read_metrics
+
+TINY = ("--preset", "smoke", "--env.num-envs", "4", "--run.checkpoint-minutes", "0", "--run.kept-checkpoints", "9")
+
+
+def test_smoke_run_learns_and_leaves_a_complete_directory(tmp_path):
+    path = tmp_path / "run"
+    assert command(["--preset", "smoke", "--run", str(path)]) == 0
+    metrics = read_metrics(path)
+    assert [m["iteration"] for m in metrics] == list(range(1, 26))
+    returns = [m["return/locomotion"] for m in metrics if "return/locomotion" in m]
+    assert sum(returns[-5:]) / 5 > sum(returns[:5]) / 5, "returns rise"
+    for name in ("wall_seconds", "peak_memory_mb", "level/slope", "reached_top/slope", "tracking", "kl", "std"):
+        assert name in metrics[-1], name
+    contract = json.loads((path / "contract.json").read_text())
+    assert len(contract["joints"]) == 21 and contract["camera_period"] == 5
+    assert sorted(p.name for p in (path / "snapshots").iterdir()) == ["000010.safetensors", "000020.safetensors"]
+    assert (path / "small.safetensors").stat().st_size < 12e6
+    assert list(path.glob("events.out.tfevents.*"))
+    with pytest.raises(UserError, match="already holds a run"):
+        command(["--preset", "smoke", "--run", str(path)])
+    more = tmp_path / "more"
+    assert command(
+        ["--continue", str(path / "small.safetensors"), "--run", str(more), "--run.iterations", "1"]
+    ) == 0
+    before = load_file(path / "snapshots" / "000020.safetensors")
+    after = load_file(checkpoint.choose(more) / "rank0.safetensors")
+    moved = (before["actor.std"] - after["/algorithm/networks/actor.std"]).abs().max()
+    assert moved < 0.05, "goes on from the weights, not from scratch"
+
+
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path):
+    """Six iterations at once equal three, kill -9, and the rest: every tensor and random state."""
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    arguments = [*TINY, "--run.iterations", "6"]
+    script = "import sys; from ssr.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "train", *arguments, "--run", str(killed)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 300
+    while not (killed / "checkpoints" / "000003" / "state.json").exists() and time.monotonic() < deadline:
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    command([*arguments, "--run", str(straight)])
+    command(["--resume", str(killed), "--iteration", "3"])
+    expected, got = (load_file(checkpoint.choose(p) / "rank0.safetensors") for p in (straight, killed))
+    assert expected.keys() == got.keys() and len(expected) > 150
+    different = [k for k in expected if not _same_bits(expected[k], got[k])]
+    assert different == []
+    rows = [[m["kl"] for m in read_metrics(p)] for p in (straight, killed)]
+    assert rows[0] == rows[1] and len(rows[0]) == 6
+
+    newest = checkpoint.choose(killed) / "rank0.safetensors"
+    newest.write_bytes(newest.read_bytes()[:1000])
+    with pytest.raises(UserError, match="truncated or altered.*--iteration 5"):
+        command(["--resume", str(killed), "--run.iterations", "7"])
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.shape == b.shape and torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--preset", "gpu"], "Unknown preset"),
+        (["--resume", "nowhere"], "not a run directory"),
+        (["--continue", "nowhere.safetensors"], "does not exist"),
+        (["--preset", "smoke", "--robot", "x3", "--run", "RUN"], "Unknown robot"),
+        (["--preset", "smoke", "--ranks", "-2", "--run", "RUN"], "--ranks -2"),
+        (["--preset", "smoke", "--device", "tpu", "--run", "RUN"], "Unknown device"),
+        (["--resume", "nowhere", "--run", "RUN"], "leave out --run"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, arguments, message):
+    given = [str(tmp_path / "run") if word == "RUN" else word for word in arguments]
+    with pytest.raises(UserError, match=message) as caught:
+        command(given)
+    assert "\n" not in str(caught.value)
+
+
+def test_explain_prints_the_table(capsys):
+    assert command(["--preset", "cpu", "--explain"]) == 0
+    printed = capsys.readouterr().out
+    assert "| `ppo.epochs` | 5 |" in printed and "| setting | paper | cpu | why |" in printed
+
+
+def test_settings_come_from_the_command_line(tmp_path, monkeypatch):
+    from ssr.learning import runner
+
+    started = {}
+    monkeypatch.setattr(runner, "start", lambda path, config, small: started.update(config=config) or path)
+    command(["--preset", "cpu", "--env.num-envs", "128", "--ablation.no-style", "--run", str(tmp_path / "x")])
+    assert started["config"].env.num_envs == 128 and started["config"].ablation.no_style
+    assert started["config"].camera.period == 5
+
+
+def test_the_directory_is_not_left_behind_by_a_mistake(tmp_path):
+    with pytest.raises(UserError):
+        command(["--preset", "smoke", "--robot", "x3", "--run", str(tmp_path / "run")])
+    assert not Path(tmp_path / "run").exists()
