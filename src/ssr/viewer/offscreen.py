@@ -16,7 +16,13 @@ from mujoco.rendering.classic import gl_context
 from ssr.errors import UserError
 
 BACKENDS = ("egl", "osmesa")
-PROBE = "import mujoco; c = mujoco.GLContext(16, 16); c.make_current(); c.free()"
+PROBE = """
+import mujoco
+context = mujoco.GLContext(16, 16)
+context.make_current()
+mujoco.MjrContext(mujoco.MjModel.from_xml_string("<mujoco/>"), 100).free()
+context.free()
+"""
 
 
 @cache
