@@ -23,7 +23,7 @@ class Course:
 
     @property
     def text(self) -> str:
-        """The setting as `--setting` takes it, `0.15/0.3`; a gap's depth only where its width does not say it."""
+        """The setting as `--setting` takes it: `0.15/0.3`. The depth a gap's width implies is left out."""
         values = self.setting
         if self.kind == "gap" and check_setting("gap", values[:1]) == values:
             values = values[:1]

@@ -23,7 +23,7 @@ Command = tuple[float, float, float]  #: forward, left (m/s), turn to the left (
 
 
 def commands() -> list[Command]:
-    """Eight directions counter-clockwise from straight ahead, then a turn to the left and one to the right."""
+    """Eight directions counter-clockwise from straight ahead, then turning left and turning right."""
     circle = [2 * pi * k / 8 for k in range(8)]
     straight = [(FORWARD * cos(a), LATERAL * sin(a), 0.0) for a in circle]
     return [*straight, (0.0, 0.0, TURN), (0.0, 0.0, -TURN)]
@@ -39,7 +39,7 @@ class Paths:
     """Where the base went; c commands, r repeats, t control steps."""
 
     position: np.ndarray  #: (c, r, t, 2) float32, m, from the start, x along the first heading
-    steps: np.ndarray  #: (c, r) int32, until the end of each trial; its last position is repeated after it
+    lasted: np.ndarray  #: (c, r) bool; where a robot fell, its last position is repeated
 
     def means(self) -> np.ndarray:
         """(c, t, 2)"""
@@ -91,14 +91,13 @@ def walk(subject: Subject, seed: int) -> Paths:
     env.commands.still.fill_(False)
     env.commands.free.copy_(torch.tensor(asked).repeat_interleave(REPEATS, dim=0))
 
-    steps = torch.zeros(count, dtype=torch.int32)
+    fallen = torch.zeros(count, dtype=torch.bool)
     places: list[torch.Tensor] = []
     origin = env.simulator.state().base_position[:, :2].clone()
     heading: torch.Tensor | None = None
     for _ in range(env.config.control_steps(SECONDS)):
-        running = worlds.running
         transition = worlds.step(actor.act(observation))
-        steps += running
+        fallen |= transition.terminated
         heading = transition.base_yaw.clone() if heading is None else heading
         places.append(transition.base_position[:, :2].clone())
         observation = worlds.observe()
@@ -109,5 +108,5 @@ def walk(subject: Subject, seed: int) -> Paths:
     turned = torch.stack([c * x + s * y, c * y - s * x], dim=-1)
     return Paths(
         position=turned.numpy().reshape(len(asked), REPEATS, -1, 2).astype(np.float32),
-        steps=steps.numpy().reshape(len(asked), REPEATS),
+        lasted=~fallen.numpy().reshape(len(asked), REPEATS),
     )

@@ -47,13 +47,17 @@ def code_digest() -> str:
     return total.hexdigest()
 
 
+def digest_of(subject_digest: str, conditions: Conditions) -> str:
+    """Of everything a trial's outcome depends on but its course and number."""
+    key = json.dumps([subject_digest, code_digest(), conditions.as_dict()], sort_keys=True)
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
 class Store:
     """The chunks of one policy under one set of conditions."""
 
-    def __init__(self, folder: Path, subject_digest: str, conditions: Conditions) -> None:
-        key = json.dumps([subject_digest, code_digest(), conditions.as_dict()], sort_keys=True)
-        self.digest = hashlib.sha256(key.encode()).hexdigest()
-        self.folder = folder / self.digest[:16]
+    def __init__(self, folder: Path, *, digest: str) -> None:
+        self.folder = folder / digest[:16]
 
     def path(self, course: Course, first: int, count: int) -> Path:
         return self.folder / f"{course.key}-{first:05d}-{count:03d}.npz"
@@ -67,6 +71,9 @@ class Store:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
+
+    def has(self, course: Course, first: int, count: int) -> bool:
+        return self.load(course, first, count) is not None
 
     def load(self, course: Course, first: int, count: int) -> Trials | None:
         """These trials, from any chunk that begins with the first of them; None if they are not there."""

@@ -102,7 +102,7 @@ def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str
         )
     if iteration is None:
         iteration = max([*known, *([] if latest is None else [latest])])
-    if iteration == latest:
+    if iteration == latest and iteration not in known:  # training replaces it, but never a snapshot
         found, config, state = small_checkpoint.load(small)
         return config, found, state["networks"]
     if iteration not in known:

@@ -1,0 +1,97 @@
+"""`ssr eval`: how good a policy is, in the paper's measures and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+DESCRIPTION = """Try a policy on 22 m strips for 20 s at 1.0 m/s, randomized as in training.
+
+ssr eval RUN                                    the settings of Table 2, 200 trials each
+ssr eval RUN --settings table2 standard --sweep also mid-curriculum settings and Fig. 5's difficulties
+ssr eval RUN --terrain gap --setting 0.45       one strip
+ssr eval RUN --snapshots 10                     also follow support over training (Fig. 6c)
+ssr eval RUN --push 1.0 --friction 0.4          under stress; results go to a folder of their own
+ssr eval scripted:stand                         a scripted policy: stand, fall, stepper
+Writes RUN/eval/results.json and report.html. Stopped and started again, it goes on where it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
+    terrain: str = "all"
+    """One kind only: flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    settings: tuple[str, ...] = ("table2",)
+    """Sets of strips: table2, standard, sweep."""
+    setting: Annotated[str | None, tyro.conf.arg(metavar="NUMBERS")] = None
+    """One strip instead: HEIGHT/TREAD (stairs), degrees (slope), WIDTH (gap) or HEIGHT, in metres."""
+    sweep: bool = False
+    """Also every kind from easy to beyond training (Fig. 5)."""
+    trials: int = 200
+    """Trials per strip."""
+    seed: int = 0
+    """Of all trials. Same seed, same table."""
+    snapshot: int | None = None
+    """Evaluate the snapshot of this iteration instead of the newest weights."""
+    snapshots: int = 0
+    """Follow the support ratio over this many snapshots (Fig. 6c)."""
+    directions: bool = True
+    """Also walk in eight directions and turn on the spot (Fig. 7a)."""
+    sensor: bool = False
+    """Stress: noise, holes and grass in the depth images."""
+    push: float | None = None
+    """Stress: pushes of up to this many m/s."""
+    friction: float | None = None
+    """Stress: friction between sole and ground."""
+    payload: float | None = None
+    """Stress: kilograms on the base."""
+    freeze_depth: float | None = None
+    """Stress: seconds after which the camera shows nothing new."""
+    workers: int = 0
+    """Processes; 0: one per core."""
+    fresh: bool = False
+    """Do all trials again, even those kept from before."""
+    out: Path | None = None
+    """Folder for results, instead of RUN/eval."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr eval", description=DESCRIPTION, args=argv)
+    from rich.console import Console
+
+    from ssr.evaluation import courses, report
+    from ssr.evaluation.conditions import Conditions
+    from ssr.evaluation.evaluate import Request, evaluate
+    from ssr.evaluation.table import table
+    from ssr.evaluation.workers import cores
+
+    conditions = Conditions(
+        seed=options.seed,
+        sensor=options.sensor,
+        push=options.push,
+        friction=options.friction,
+        payload=options.payload,
+        freeze_depth=options.freeze_depth,
+    )
+    sets = tuple(dict.fromkeys((*options.settings, *(("sweep",) if options.sweep else ()))))
+    request = Request(
+        source=options.run,
+        iteration=options.snapshot,
+        courses=tuple(courses.choose(sets, options.terrain, options.setting)),
+        trials=options.trials,
+        conditions=conditions,
+        snapshots=options.snapshots,
+        directions=options.directions,
+        workers=options.workers or cores(),
+        fresh=options.fresh,
+        folder=options.out,
+    )
+    console = Console()
+    results = evaluate(request, console)
+    console.print(table([results], request.courses))
+    console.print(f"report: {report.write([results])}", soft_wrap=True, highlight=False)
+    return 0

@@ -1,0 +1,228 @@
+"""The whole evaluation of one policy: which trials are missing, doing them, the table, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from ssr.errors import UserError
+from ssr.evaluation import directions, subject
+from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.measures import row_of
+from ssr.evaluation.results import RESULTS, TRIALS, Results, load
+from ssr.evaluation.store import Store, chunks, digest_of
+from ssr.evaluation.trials import Trials
+from ssr.evaluation.workers import Job, work
+from ssr.task.config import TaskConfig
+
+SNAPSHOT_COURSES = tuple(c for c in SETS["table2"] if not c.beyond)  #: on which Fig. 6c follows the MSR
+SNAPSHOT_TRIALS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be known about a policy."""
+
+    source: str  #: what `subject.load` takes
+    iteration: int | None = None  #: of the snapshot, instead of the newest weights
+    courses: tuple[Course, ...] = SETS["table2"]
+    trials: int = 200
+    conditions: Conditions = field(default_factory=Conditions)
+    snapshots: int = 0  #: how many snapshots to follow the support ratio over
+    directions: bool = True  #: also walk in eight directions and turn
+    workers: int = 1
+    fresh: bool = False  #: do everything anew
+    folder: Path | None = None  #: instead of RUN/eval
+
+    def __post_init__(self) -> None:
+        if self.trials < 1:
+            raise UserError(f"--trials {self.trials}: expected at least 1.")
+        if self.workers < 1:
+            raise UserError(f"--workers {self.workers}: expected at least 1.")
+        if self.snapshots < 0 or self.snapshots == 1:
+            raise UserError(f"--snapshots {self.snapshots}: expected 0, or at least 2 to draw a line.")
+
+    @property
+    def run(self) -> Path | None:
+        path = Path(self.source)
+        return path if path.is_dir() else None
+
+    @property
+    def target(self) -> Path:
+        """Where results go. Stress has a folder of its own, so that it never replaces the plain results."""
+        if self.folder is not None:
+            return self.folder
+        path = Path(self.source)
+        if self.source.startswith(subject.PREFIX):
+            base = Path("out") / self.source.replace(":", "-") / "eval"
+        else:
+            base = (path if path.is_dir() else path.parent) / "eval"
+        words = [] if self.iteration is None else [f"iteration-{self.iteration:06d}"]
+        words += [self.conditions.label] if self.conditions.label else []
+        return base / "_".join(words) if words else base
+
+
+def evaluate(request: Request, console: Console) -> Results:
+    """Do what is missing, and write results.json."""
+    tried = subject.load(request.source, request.iteration)
+    results = _begin(request, tried)
+    plan = [_Part(request, results.digest, tried.iteration, c, request.trials) for c in request.courses]
+    plan += _over_snapshots(request, tried.iteration)
+    if request.fresh:
+        for part in plan:
+            part.store.forget(part.course)
+    _do(plan, request, tried.task, console)
+    for part in plan:
+        trials = part.store.all(part.course, part.trials)
+        assert trials is not None
+        row = row_of(part.course, trials, request.conditions)
+        if part.digest == results.digest:
+            results.put(row)
+        if part.snapshot:
+            results.put_snapshot(row | {"iteration": part.iteration})
+    if request.directions:
+        results.directions = _directions(request, results, tried, console)
+    results.save()
+    return results
+
+
+def _begin(request: Request, tried: subject.Subject) -> Results:
+    """Results so far: those of the same policy, conditions and code, else none."""
+    digest = digest_of(tried.digest, request.conditions)
+    results = Results(
+        name=tried.name,
+        folder=request.target,
+        digest=digest,
+        conditions=request.conditions,
+        iteration=tried.iteration,
+        robot=tried.robot.name,
+        run=request.run,
+    )
+    if (request.target / RESULTS).is_file() and not request.fresh:
+        former = load(request.target)
+        if former.digest == digest:
+            results.rows, results.snapshots = former.rows, former.snapshots
+            results.directions = former.directions
+    return results
+
+
+@dataclass(frozen=True)
+class _Part:
+    """All trials of one policy on one course."""
+
+    request: Request
+    digest: str
+    iteration: int | None
+    course: Course
+    trials: int
+    snapshot: bool = False
+
+    @property
+    def store(self) -> Store:
+        return Store(self.request.target / TRIALS, digest=self.digest)
+
+    def missing(self) -> list[Job]:
+        request = self.request
+        iteration = self.iteration if request.run is not None else None
+        return [
+            Job(
+                source=request.source,
+                iteration=iteration,
+                course=self.course,
+                conditions=request.conditions,
+                first=first,
+                count=count,
+            )
+            for first, count in chunks(self.trials)
+            if not self.store.has(self.course, first, count)
+        ]
+
+
+def _over_snapshots(request: Request, newest: int | None) -> list[_Part]:
+    if request.snapshots == 0:
+        return []
+    if request.run is None:
+        raise UserError(f"--snapshots: {request.source} is not a run directory and has none.")
+    known = list(subject.snapshots(request.run))
+    if len(known) < 2:
+        raise UserError(f"--snapshots: {request.source} has {len(known)} snapshot(s), a line needs 2.")
+    picked = np.linspace(0, len(known) - 1, min(request.snapshots, len(known))).round().astype(int)
+    parts = []
+    for iteration in (known[k] for k in dict.fromkeys(picked.tolist())):
+        digest = digest_of(subject.load(request.source, iteration).digest, request.conditions)
+        parts += [
+            _Part(request, digest, iteration, course, min(SNAPSHOT_TRIALS, request.trials), snapshot=True)
+            for course in SNAPSHOT_COURSES
+        ]
+    return parts
+
+
+def _do(plan: list[_Part], request: Request, task: TaskConfig, console: Console) -> None:
+    """All missing trials, with a progress bar; every finished chunk is kept at once."""
+    stores: dict[Job, Store] = {}
+    for part in plan:
+        stores |= {job: part.store for job in part.missing() if job not in stores}
+    jobs = list(stores)
+    total = sum(part.trials for part in plan)
+    missing = sum(job.count for job in jobs)
+    if missing < total:
+        console.print(f"{total - missing} of {total} trials were done before.", highlight=False)
+    if not jobs:
+        return
+    steps = task.control_steps(request.conditions.seconds)
+    with _bar(console) as progress:
+        line = progress.add_task("trials", total=missing * steps)
+
+        def receive(job: Job, trials: Trials) -> None:
+            stores[job].save(job.course, job.first, trials)
+            progress.update(line, description=f"{job.course.title}, {job.first + job.count} trials")
+
+        try:
+            work(jobs, request.workers, lambda done: progress.advance(line, done), receive)
+        except KeyboardInterrupt:
+            console.print("Stopped. Finished chunks are kept: the same command goes on from here.")
+            raise
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f} steps/s", style="progress.data.speed")
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        _Rate(),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def _directions(
+    request: Request, results: Results, tried: subject.Subject, console: Console
+) -> dict[str, object]:
+    """Paths in all directions, thinned for the figure, and how straight and even they are."""
+    if results.directions is not None and not request.fresh:
+        return results.directions
+    with console.status("walking in eight directions"):
+        paths = directions.walk(tried, request.conditions.seed)
+    every = 5
+    rounded: Callable[[np.ndarray], list] = lambda values: np.round(values.astype(float), 3).tolist()
+    return {
+        "commands": [list(command) for command in directions.commands()],
+        "seconds": directions.SECONDS,
+        "paths": rounded(paths.position[:, :, every - 1 :: every]),
+        "lasted": paths.lasted.tolist(),
+        "end_error": rounded(paths.end_error()),
+        "asymmetry": rounded(paths.asymmetry()),
+    }

@@ -1,0 +1,1 @@
+"""The paper's figures, for one policy or for several in the same axes."""

@@ -1,0 +1,191 @@
+"""Where feet come down, and on how much of their sole (Fig. 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.figures.style import GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
+from ssr.evaluation.measures import course_of
+from ssr.evaluation.results import Results
+from ssr.evaluation.table import all_courses, typical
+from ssr.evaluation.trials import Trials
+from ssr.terrain.kinds import OBSTACLES_FROM
+from ssr.terrain.strip import GAP_SPACING
+from ssr.terrain.tile import Kind
+
+KERNEL = 0.015  #: m, standard deviation of the density's Gaussian kernel
+NEAR_GAP = 0.7  #: m before and behind a gap that are shown
+NEAR_RISER = 0.06  #: m shown of a tread's neighbours
+SOLE = 0.225  #: m, length of the support patch
+SAFE_MSR = 0.75  #: the crossing of Fig. 6c
+
+
+def density(samples: np.ndarray, grid: np.ndarray, period: float | None = None) -> np.ndarray:
+    """Gaussian kernel density estimate (1/m) on `grid`; with a `period` both wrap around."""
+    total = np.zeros_like(grid)
+    for part in np.array_split(samples, max(1, len(samples) // 2000)):
+        away = grid[:, None] - part
+        if period is not None:
+            away = (away + period / 2) % period - period / 2
+        total += np.exp(-((away / KERNEL) ** 2) / 2).sum(axis=1)
+    return total / (max(1, len(samples)) * KERNEL * np.sqrt(2 * np.pi))
+
+
+def on_treads(course: Course, trials: Trials) -> np.ndarray:
+    """Sole centres (m) from the back of the tread they are on."""
+    x = trials.foothold_position[:, 0].astype(np.float64) - OBSTACLES_FROM
+    return x[x > 0] % course.setting[1]
+
+
+def at_gaps(course: Course, trials: Trials) -> np.ndarray:
+    """Sole centres (m) from the near edge of the closest gap."""
+    x = trials.foothold_position[:, 0].astype(np.float64) - OBSTACLES_FROM
+    centre = course.setting[0] / 2
+    return (x[x > -NEAR_GAP] - centre + GAP_SPACING / 2) % GAP_SPACING - GAP_SPACING / 2 + centre
+
+
+def distribution(results: Sequence[Results]) -> Figure | None:
+    """Fig. 6a: densities of sole centres on descending treads and around gaps."""
+    kinds: tuple[Kind, ...] = ("stairs_down", "gap")
+    shown = [course for kind in kinds if (course := typical(results, kind)) and _stepped(results, course)]
+    if not shown:
+        return None
+    made = figure(5.2 * len(shown), 3.3)
+    grid = made.subplots(1, len(shown), squeeze=False)[0]
+    for axes, course in zip(grid, shown, strict=True):
+        tidy(axes)
+        _densities(axes, results, course)
+        axes.set_title(f"footholds, {course.title}", fontsize=10)
+        if course.kind == "stairs_down":
+            _draw_tread(axes, course)
+        else:
+            _draw_gap(axes, course)
+        axes.set_ylabel("density (1/m)", fontsize=8)
+        axes.legend(fontsize=7, frameon=False, loc="upper right")
+    return made
+
+
+def _stepped(results: Sequence[Results], course: Course) -> bool:
+    """Whether anyone set a foot down on this course."""
+    return any((row := result.find(course)) is not None and row["footholds"] for result in results)
+
+
+def _densities(axes: Axes, results: Sequence[Results], course: Course) -> None:
+    stairs = course.kind == "stairs_down"
+    extent, margin = (course.setting[1], NEAR_RISER) if stairs else (course.setting[0], NEAR_GAP)
+    low, high = -margin, extent + margin
+    grid = np.linspace(low, high, 500)
+    for number, result in enumerate(results):
+        row = result.find(course)
+        trials = result.trials(row) if row else None
+        if row is None or trials is None:
+            continue
+        places = (on_treads if stairs else at_gaps)(course, trials)
+        curve = density(places, grid, extent if stairs else None)
+        axes.fill_between(grid, curve, color=colour(number), alpha=0.18, lw=0)
+        axes.plot(grid, curve, color=colour(number), lw=1.8, label=f"{result.name} ({len(places)})")
+    axes.set_xlim(low, high)
+    axes.set_ylim(0, 1.3 * (axes.get_ylim()[1] or 1.0))
+
+
+def _draw_tread(axes: Axes, course: Course) -> None:
+    tread = course.setting[1]
+    axes.axvspan(SOLE / 2, tread - SOLE / 2, color=SAFE, zorder=0, label="whole sole on the tread")
+    _profile(axes, [-NEAR_RISER, 0, 0, tread, tread, tread + NEAR_RISER], [1, 1, 0, 0, -1, -1])
+    axes.set_xlabel("sole centre, from the tread's back to its edge (m)", fontsize=8)
+
+
+def _draw_gap(axes: Axes, course: Course) -> None:
+    width = course.setting[0]
+    for a, b in ((-NEAR_GAP, -SOLE / 2), (width + SOLE / 2, width + NEAR_GAP)):
+        axes.axvspan(a, b, color=SAFE, zorder=0, label="whole sole on the ground" if a < 0 else None)
+    _profile(axes, [-NEAR_GAP, 0, 0, width, width, width + NEAR_GAP], [1, 1, -1, -1, 1, 1])
+    axes.set_xlabel("sole centre, from the gap's near edge (m)", fontsize=8)
+
+
+def _profile(axes: Axes, x: list[float], z: list[float]) -> None:
+    """The ground's cross-section below the curve, heights -1 to 1 not to scale."""
+    top = axes.get_ylim()[1]
+    band = 0.28 * top
+    heights = 0.25 * band * np.array(z) - 0.5 * band
+    axes.fill_between(x, heights, -band, color=GROUND, lw=0)
+    axes.plot(x, heights, color=GROUND_EDGE, lw=1.2)
+    axes.set_ylim(-band, top)
+    axes.set_yticks([t for t in axes.get_yticks() if 0 <= t <= top])
+
+
+def safe_rate(results: Sequence[Results]) -> Figure | None:
+    """Fig. 6b: the share of safe footholds on every named course."""
+    named = {*SETS["table2"], *SETS["standard"]}
+    tried = [course for course in all_courses(results) if _stepped(results, course)]
+    courses = [c for c in tried if c in named] or tried
+    if not courses:
+        return None
+    made = figure(min(12.0, max(4.5, (0.7 + 0.25 * len(results)) * len(courses))), 3.2)
+    axes = made.subplots()
+    tidy(axes)
+    width = 0.8 / len(results)
+    for number, result in enumerate(results):
+        for k, course in enumerate(courses):
+            row = result.find(course)
+            if row is None or row["sfr"] is None:
+                continue
+            value, low, high = (100 * row[name] for name in ("sfr", "sfr_low", "sfr_high"))
+            at = k + (number - (len(results) - 1) / 2) * width
+            axes.bar(at, value, width * 0.92, color=colour(number), alpha=0.85)
+            axes.errorbar(at, value, yerr=[[value - low], [high - value]], color="#222", lw=0.9, capsize=2)
+    axes.set_xticks(range(len(courses)), [_two_lines(course.title) for course in courses], fontsize=7)
+    axes.set_ylim(0, 102)
+    axes.set_ylabel("safe footholds (%)", fontsize=8)
+    if len(results) > 1:
+        handles = [Patch(color=colour(number)) for number in range(len(results))]
+        names = [result.name for result in results]
+        made.legend(handles, names, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
+    return made
+
+
+def _two_lines(name: str) -> str:
+    words = name.split(" ")
+    cut = next((k for k, word in enumerate(words) if word[0].isdigit()), len(words))
+    return "\n".join(" ".join(part) for part in (words[:cut], words[cut:]) if part)
+
+
+def over_training(results: Sequence[Results]) -> Figure | None:
+    """Fig. 6c: mean support ratio over iterations, and where it first reaches 75 %."""
+    courses = sorted({course_of(row) for r in results for row in r.snapshots}, key=lambda c: c.order)
+    if not courses:
+        return None
+    made = figure(3.1 * len(courses), 2.9)
+    grid = made.subplots(1, len(courses), squeeze=False, sharey=True)[0]
+    for axes, course in zip(grid, courses, strict=True):
+        tidy(axes)
+        axes.axhline(100 * SAFE_MSR, color="#888", lw=0.8)
+        for number, result in enumerate(results):
+            _follow(axes, result, course, colour(number))
+        axes.set_title(course.title, fontsize=10)
+        axes.set_xlabel("iteration", fontsize=8)
+        axes.set_ylim(0, 102)
+    grid[0].set_ylabel("mean support (%)", fontsize=8)
+    grid[-1].legend(fontsize=7, frameon=False, loc="lower right")
+    return made
+
+
+def _follow(axes: Axes, result: Results, course: Course, shade: str) -> None:
+    rows = [r for r in result.snapshots if course_of(r) == course and r["msr"] is not None]
+    if not rows:
+        return
+    at = [row["iteration"] for row in rows]
+    axes.plot(at, [100 * row["msr"] for row in rows], "o-", ms=3, lw=1.6, color=shade, label=result.name)
+    bounds = [(row["msr_low"], row["msr_high"]) for row in rows]
+    low = [100 * (row["msr"] if b[0] is None else b[0]) for row, b in zip(rows, bounds, strict=True)]
+    high = [100 * (row["msr"] if b[1] is None else b[1]) for row, b in zip(rows, bounds, strict=True)]
+    axes.fill_between(at, low, high, color=shade, alpha=0.15, lw=0)
+    crossing = next((row["iteration"] for row in rows if row["msr"] >= SAFE_MSR), None)
+    if crossing is not None:
+        axes.axvline(crossing, color=shade, ls="--", lw=1)

@@ -1,0 +1,102 @@
+"""results.json: what was measured about one policy under one set of conditions, and where its trials lie."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ssr import __version__
+from ssr.errors import UserError
+from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.courses import Course
+from ssr.evaluation.measures import Row, course_of
+from ssr.evaluation.store import Store
+from ssr.evaluation.trials import Trials
+from ssr.learning.run_directory import METRICS, read_metrics
+from ssr.learning.writing import write_json
+
+RESULTS, REPORT, TRIALS = "results.json", "report.html", "trials"
+FORMAT = 1
+
+
+@dataclass(kw_only=True)
+class Results:
+    name: str
+    folder: Path  #: where results.json lies
+    digest: str  #: of policy, conditions and code
+    conditions: Conditions
+    iteration: int | None = None  #: of training
+    robot: str = ""
+    rows: list[Row] = field(default_factory=list)
+    snapshots: list[Row] = field(default_factory=list)  #: rows with their `iteration`
+    directions: dict[str, Any] | None = None
+    run: Path | None = None  #: the run directory, where there is one
+
+    def put(self, row: Row) -> None:
+        """Add a row in its place, instead of one for the same course."""
+        same = lambda other: (other["terrain"], other["setting"]) == (row["terrain"], row["setting"])
+        self.rows = [other for other in self.rows if not same(other)] + [row]
+        self.rows.sort(key=lambda r: course_of(r).order)
+
+    def put_snapshot(self, row: Row) -> None:
+        key = lambda r: (r["terrain"], r["setting"], r["iteration"])
+        self.snapshots = [other for other in self.snapshots if key(other) != key(row)] + [row]
+        self.snapshots.sort(key=lambda r: (course_of(r).order, r["iteration"]))
+
+    def trials(self, row: Row) -> Trials | None:
+        """The trials behind a row, if they are still there."""
+        store = Store(self.folder / TRIALS, digest=self.digest)
+        return store.all(course_of(row), row["trials"])
+
+    def find(self, course: Course) -> Row | None:
+        wanted = (course.kind, course.text)
+        return next((r for r in self.rows if (r["terrain"], r["setting"]) == wanted), None)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What training wrote down, if this is a run with metrics."""
+        if self.run is None or not (self.run / METRICS).is_file():
+            return []
+        return read_metrics(self.run)
+
+    def save(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        content = {
+            "format": FORMAT,
+            "version": __version__,
+            "name": self.name,
+            "robot": self.robot,
+            "iteration": self.iteration,
+            "digest": self.digest,
+            "conditions": self.conditions.as_dict(),
+            "rows": self.rows,
+            "snapshots": self.snapshots,
+            "directions": self.directions,
+        }
+        write_json(self.folder / RESULTS, content, indent=1)
+
+
+def load(folder: Path, run: Path | None = None) -> Results:
+    """Results from the folder that holds results.json."""
+    path = folder / RESULTS
+    if not path.is_file():
+        raise UserError(f"{folder} has no {RESULTS}. Make it with `ssr eval`.")
+    try:
+        content = json.loads(path.read_text())
+        if content["format"] != FORMAT:
+            raise UserError(f"{path} has format {content['format']}, not {FORMAT}: run `ssr eval` again.")
+        return Results(
+            name=content["name"],
+            folder=folder,
+            digest=content["digest"],
+            conditions=Conditions(**content["conditions"]),
+            iteration=content["iteration"],
+            robot=content["robot"],
+            rows=content["rows"],
+            snapshots=content["snapshots"],
+            directions=content["directions"],
+            run=run,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged. Remove it and run `ssr eval` again.") from error

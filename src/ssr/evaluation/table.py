@@ -1,0 +1,61 @@
+"""Results as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.measures import Row, course_of
+from ssr.evaluation.results import Results
+from ssr.terrain.tile import Kind
+
+#: measure, heading, factor, digits of the value and of its interval
+COLUMNS = (
+    ("success", "success %", 100, 1, 0),
+    ("traversal", "traversal %", 100, 1, 0),
+    ("distance", "distance m", 1, 1, 1),
+    ("sfr", "SFR %", 100, 1, 0),
+    ("msr", "MSR %", 100, 1, 0),
+    ("ap", "AP W", 1, 0, 0),
+    ("pfcf", "PFCF N", 1, 0, 0),
+)
+
+
+def texts(row: Row, name: str, factor: float, digits: int, interval_digits: int) -> tuple[str, str]:
+    """`93.5` and `89–96`; a dash and nothing where nothing was measured."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if value is None:
+        return "–", ""
+    ends = [] if low is None or high is None else [f"{factor * v:.{interval_digits}f}" for v in (low, high)]
+    return f"{factor * value:.{digits}f}", "–".join(ends)
+
+
+def table(results: Sequence[Results], courses: Sequence[Course] | None = None) -> Table:
+    """The chosen courses (all by default) of one or several policies."""
+    several = len(results) > 1
+    made = Table("strip", *(("policy",) if several else ()), "trials")
+    for _, heading, *_ in COLUMNS:
+        made.add_column(heading, justify="right", no_wrap=True)
+    for course in courses if courses is not None else all_courses(results):
+        for result in results:
+            row = result.find(course)
+            if row is None:
+                continue
+            pairs = (texts(row, name, *numbers) for name, _, *numbers in COLUMNS)
+            cells = [f"{value}\n[dim]{ends}[/dim]" for value, ends in pairs]
+            made.add_row(course.title, *((result.name,) if several else ()), str(row["trials"]), *cells)
+    return made
+
+
+def typical(results: Sequence[Results], kind: Kind) -> Course | None:
+    """The course that stands for a kind: Table 2's where it was tried, else the hardest within training."""
+    tried = [c for c in all_courses(results) if c.kind == kind and not c.beyond]
+    preferred = [c for c in tried if c in SETS["table2"]]
+    return (preferred or tried)[-1] if tried else None
+
+
+def all_courses(results: Sequence[Results]) -> list[Course]:
+    found = {course_of(row) for result in results for row in result.rows}
+    return sorted(found, key=lambda course: course.order)
