@@ -7,6 +7,8 @@ from pathlib import Path
 
 import tyro
 
+from ssr.deployment.config import require_packages
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -22,6 +24,7 @@ class Options:
 
 def run(argv: list[str]) -> int:
     options = tyro.cli(Options, prog="ssr export", args=argv)
+    require_packages()
     from ssr.deployment.export import export
     from ssr.deployment.exported import CONTRACT, ONNX
 

@@ -159,7 +159,9 @@ def differences(given: Any, expected: Any, path: str = "") -> list[str]:
                 found += differences(given[key], expected[key], inner)
         return found
     if isinstance(given, list) and isinstance(expected, list):
-        found = [f"{path}: {len(given)} entries, expected {len(expected)}"] if len(given) != len(expected) else []
+        found = (
+            [f"{path}: {len(given)} entries, expected {len(expected)}"] if len(given) != len(expected) else []
+        )
         for i, (a, b) in enumerate(zip(given, expected, strict=False)):
             found += differences(a, b, f"{path}[{i}]")
         return found

@@ -8,17 +8,18 @@ Damping ends only when an operator asks for idle.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from ssr.deployment.config import ControllerConfig
 from ssr.deployment.contract import Contract
 from ssr.deployment.messages import Imu, JointState, Twist
 from ssr.deployment.proprioception import Proprioception
 from ssr.deployment.robot_state import JointOrder, read_attitude
-from ssr.deployment.safety import NEVER, SafetyConfig, Senses
+from ssr.deployment.safety import NEVER, Senses
 from ssr.deployment.thinking import Thinker
 from ssr.errors import UserError
 
@@ -28,19 +29,6 @@ class Phase(StrEnum):
     STAND = "stand"  #: into the default pose, stiffly
     WALK = "walk"  #: the policy acts
     DAMP = "damp"  #: no stiffness, until an operator asks for idle
-
-
-@dataclass(frozen=True, kw_only=True)
-class StandConfig:
-    seconds: float = 2.0  #: from wherever the joints are into the default pose
-    stiffness: float = 8.0  #: × the policy's gains, which are too soft to stand without a policy
-
-
-@dataclass(frozen=True, kw_only=True)
-class ControllerConfig:
-    safety: SafetyConfig = field(default_factory=SafetyConfig)
-    stand: StandConfig = field(default_factory=StandConfig)
-    damping: float = 1.0  #: × the policy's derivative gains, while damping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +106,8 @@ class Controller:
         """An operator's wish; the answer is empty if it is granted, else the reason why not."""
         if wanted == Phase.DAMP:
             self._damp("asked for")
+            return ""
+        if wanted == self.phase:
             return ""
         if wanted not in set(Phase):
             return f"unknown request {wanted!r}: expected {', '.join(Phase)}"

@@ -148,7 +148,7 @@ def _segments(layout: Layout) -> tuple[SegmentContract, ...]:
 
 
 def to_onnx(policy: Policy, contract: Contract) -> bytes:
-    """The policy for one robot as ONNX, self-describing: named inputs and outputs, the contract as metadata."""
+    """The policy for one robot as ONNX: named inputs and outputs, and the contract as metadata."""
     example = (
         torch.zeros(1, contract.history, contract.proprioception_size),
         torch.full((1, contract.camera.rows, contract.camera.columns), contract.camera.far),

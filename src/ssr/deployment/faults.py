@@ -1,26 +1,17 @@
-"""Rehearsed faults: what a failing robot would send, or not send. Used by `ssr robot-sim` and by the tests."""
+"""Rehearsed faults: what a failing robot would send, or not send. For `ssr robot-sim` and for tests."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
+from ssr.deployment.config import FaultConfig, FaultKind
 from ssr.deployment.messages import Header, Image, Imu, JointState, Message, nanoseconds, stamp
 
-FaultKind = Literal[
-    "none", "silent-joints", "frozen-joints", "nan-joint", "silent-imu", "silent-depth", "frozen-depth",
-    "malformed", "clock-jump", "loss",
-]  # fmt: skip
 CLOCK_JUMP = -3_600_000_000_000  #: ns by which the robot's clock jumps
 LOSS = 0.2  #: share of messages lost
-
-
-@dataclass(frozen=True, kw_only=True)
-class FaultConfig:
-    kind: FaultKind = "none"
-    after: float = 0.0  #: s from the start
 
 
 M = TypeVar("M", bound=Message)
@@ -42,7 +33,7 @@ class Fault:
             return replace(self._held(message), header=message.header)
         self._last[JointState] = message
         if self._acts(now, "nan-joint"):
-            position = np.array(message.position)
+            position: np.ndarray = np.array(message.position)
             position[0] = np.nan
             return replace(message, position=position)
         if self._acts(now, "malformed"):

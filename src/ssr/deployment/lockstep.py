@@ -1,4 +1,4 @@
-"""Controller and simulated robot in one process, step by step: no clock, no network, every trial repeatable."""
+"""Controller and simulated robot in one process: no clock, no network, every trial repeatable."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from ssr.deployment.config import ControllerConfig, GantryConfig, TrialConfig
 from ssr.deployment.contract import CameraContract
-from ssr.deployment.controller import Controller, ControllerConfig, Phase
+from ssr.deployment.controller import Controller, Phase
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
 from ssr.deployment.exported import Exported
 from ssr.deployment.faults import Fault
 from ssr.deployment.messages import Twist, Vector3, nanoseconds
 from ssr.deployment.onnx_policy import OnnxPolicy
-from ssr.deployment.robot_messages import as_image, imu_message, image_message, joint_message
+from ssr.deployment.robot_messages import as_image, image_message, imu_message, joint_message
 from ssr.deployment.simulated_camera import SimulatedCamera
-from ssr.deployment.simulated_robot import STEP, GantryConfig, SimulatedRobot
+from ssr.deployment.simulated_robot import STEP, SimulatedRobot
 from ssr.deployment.thinking import Immediate
-from ssr.deployment.trial import Outcome, TrialConfig, fall, outcome, steer
+from ssr.deployment.trial import Outcome, fall, outcome, steer
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 

@@ -5,15 +5,25 @@ carry with them. Only `ssr_msgs/JointCommand` is ours.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_type_hints
 
+import numpy as np
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import array, float32, float64, int32, sequence, uint8, uint32
 
 from ssr.deployment.cdr import LITTLE, NUMBERS, Input, Malformed, codec
 
-COVARIANCE = array[float64, 9]
+if TYPE_CHECKING:  # what the fields hold; what the wire holds is below
+    Texts: TypeAlias = Sequence[str]
+    Bytes: TypeAlias = np.ndarray
+    Floats: TypeAlias = np.ndarray
+    Doubles: TypeAlias = np.ndarray
+    Covariance: TypeAlias = np.ndarray
+else:
+    Texts, Bytes, Floats, Doubles = sequence[str], sequence[uint8], sequence[float32], sequence[float64]
+    Covariance = array[float64, 9]
 
 
 class Message(IdlStruct):
@@ -34,7 +44,7 @@ class Message(IdlStruct):
         except Malformed as error:
             return Broken(str(error))  # type: ignore[return-value]
         message.raw = data
-        return message  # type: ignore[no-any-return]
+        return message
 
 
 class Broken:
@@ -80,21 +90,21 @@ class Twist(Message, typename="geometry_msgs::msg::dds_::Twist_"):
 @dataclass
 class JointState(Message, typename="sensor_msgs::msg::dds_::JointState_"):
     header: Header
-    name: sequence[str]
-    position: sequence[float64]
-    velocity: sequence[float64]
-    effort: sequence[float64]
+    name: Texts
+    position: Doubles
+    velocity: Doubles
+    effort: Doubles
 
 
 @dataclass
 class Imu(Message, typename="sensor_msgs::msg::dds_::Imu_"):
     header: Header
     orientation: Quaternion
-    orientation_covariance: COVARIANCE
+    orientation_covariance: Covariance
     angular_velocity: Vector3
-    angular_velocity_covariance: COVARIANCE
+    angular_velocity_covariance: Covariance
     linear_acceleration: Vector3
-    linear_acceleration_covariance: COVARIANCE
+    linear_acceleration_covariance: Covariance
 
 
 @dataclass
@@ -105,7 +115,7 @@ class Image(Message, typename="sensor_msgs::msg::dds_::Image_"):
     encoding: str
     is_bigendian: uint8
     step: uint32
-    data: sequence[uint8]
+    data: Bytes
 
 
 @dataclass
@@ -120,16 +130,22 @@ class MultiArrayDimension(Message, typename="std_msgs::msg::dds_::MultiArrayDime
     stride: uint32 = 0
 
 
+if TYPE_CHECKING:
+    Dimensions = Sequence[MultiArrayDimension]
+else:
+    Dimensions = sequence[MultiArrayDimension]
+
+
 @dataclass
 class MultiArrayLayout(Message, typename="std_msgs::msg::dds_::MultiArrayLayout_"):
-    dim: sequence[MultiArrayDimension]
+    dim: Dimensions
     data_offset: uint32 = 0
 
 
 @dataclass
 class Float32MultiArray(Message, typename="std_msgs::msg::dds_::Float32MultiArray_"):
     layout: MultiArrayLayout
-    data: sequence[float32]
+    data: Floats
 
 
 @dataclass
@@ -137,12 +153,12 @@ class JointCommand(Message, typename="ssr_msgs::msg::dds_::JointCommand_"):
     """torque = stiffness · (position - q) + damping · (velocity - q̇) + effort, clamped by the robot."""
 
     header: Header
-    name: sequence[str]
-    position: sequence[float64]
-    velocity: sequence[float64]
-    effort: sequence[float64]
-    stiffness: sequence[float64]
-    damping: sequence[float64]
+    name: Texts
+    position: Doubles
+    velocity: Doubles
+    effort: Doubles
+    stiffness: Doubles
+    damping: Doubles
 
 
 def stamp(nanoseconds: int | None = None) -> Time:
@@ -161,7 +177,14 @@ def ros_name(kind: type[Message]) -> str:
     return f"{package}/msg/{name.removesuffix('_')}"
 
 
-TEXT = {uint8: "uint8", int32: "int32", uint32: "uint32", float32: "float32", float64: "float64", str: "string"}
+TEXT = {
+    uint8: "uint8",
+    int32: "int32",
+    uint32: "uint32",
+    float32: "float32",
+    float64: "float64",
+    str: "string",
+}
 
 
 def definition(kind: type[Message]) -> str:

@@ -42,7 +42,9 @@ class OnnxPolicy:
         outputs = {o.name: o.shape for o in self._session.get_outputs()}
         expected = {"action": [1, len(c.joints)], "next_hidden": [1, c.hidden_size]}
         if outputs != expected:
-            raise UserError(f"The ONNX policy gives {outputs}, its contract says {expected}. Export it again.")
+            raise UserError(
+                f"The ONNX policy gives {outputs}, its contract says {expected}. Export it again."
+            )
 
     def reset(self) -> None:
         """The memory of a robot that has seen nothing yet."""
@@ -56,4 +58,4 @@ class OnnxPolicy:
             "hidden": self._hidden,
         }
         action, self._hidden = self._session.run(OUTPUTS, inputs)
-        return action[0]  # type: ignore[no-any-return]
+        return action[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import acos
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Attitude:
     @property
     def tilt(self) -> float:
         """rad between the base's z axis and the vertical."""
-        return float(np.arccos(np.clip(-self.gravity[2], -1.0, 1.0)))
+        return acos(min(max(-float(self.gravity[2]), -1.0), 1.0))
 
 
 class JointOrder:
@@ -63,5 +64,5 @@ def read_attitude(message: Imu) -> Attitude | None:
     length = w * w + x * x + y * y + z * z
     if abs(length - 1.0) > UNIT_TOLERANCE:
         return None
-    gravity = np.array([2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - length])
-    return Attitude(gravity=gravity / length, angular_velocity=np.array([rate.x, rate.y, rate.z]))
+    down = (2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - length)
+    return Attitude(gravity=np.array(down) / length, angular_velocity=np.array([rate.x, rate.y, rate.z]))

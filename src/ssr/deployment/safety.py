@@ -6,27 +6,13 @@ messages only tell a new image from an old one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ssr.deployment.config import SafetyConfig
 from ssr.deployment.contract import Contract
 from ssr.deployment.robot_state import Attitude, Joints
 
 NEVER = float("-inf")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SafetyConfig:
-    joint_timeout: float = 0.02  #: s without a valid joint state: one control period
-    imu_timeout: float = 0.02  #: s without a valid IMU message
-    depth_timeout: float = 0.3  #: s without a new image while walking
-    frozen_timeout: float = 0.05  #: s of joint states that repeat each other to the last bit
-    max_tilt: float = 1.0  #: rad
-    position_margin: float = 0.2  #: rad beyond a joint's limits
-    velocity_factor: float = 3.0  #: of a joint's greatest velocity
-    max_missed: int = 2  #: consecutive control steps without an action in time
-    velocity_timeout: float = 0.5  #: s after which an operator's velocity no longer counts (the robot stops)
 
 
 class Senses:
@@ -39,6 +25,9 @@ class Senses:
         self.depth: np.ndarray | None = None
         self._joints_at = self._attitude_at = self._depth_at = self._changed_at = NEVER
         self._depth_stamp: int | None = None
+        self._joint_problem: str | None = None
+        self._attitude_problem: str | None = None
+        self._depth_problem: str | None = None
         margin = config.position_margin
         self._lower = np.array(contract.values("lower")) - margin
         self._upper = np.array(contract.values("upper")) + margin
@@ -53,47 +42,51 @@ class Senses:
             or not np.array_equal(before.velocity, joints.velocity)
         ):
             self._changed_at = now
+            self._joint_problem = self._joint_fault(joints)
         self.joints, self._joints_at = joints, now
 
     def hear_attitude(self, now: float, attitude: Attitude) -> None:
         self.attitude, self._attitude_at = attitude, now
+        self._attitude_problem = self._attitude_fault(attitude)
 
     def hear_depth(self, now: float, stamp: int, image: np.ndarray) -> None:
         """An image whose stamp is the last one's is the last image again."""
-        if stamp != self._depth_stamp:
-            self.depth, self._depth_at, self._depth_stamp = image, now, stamp
+        if stamp == self._depth_stamp:
+            return
+        self.depth, self._depth_at, self._depth_stamp = image, now, stamp
+        self._depth_problem = None if bool(np.isfinite(image).all()) else "depth image is not finite"
 
     def body_fault(self, now: float) -> str | None:
         """Why joints and IMU cannot be trusted, or None."""
         c = self.config
-        if self.joints is None or now - self._joints_at > c.joint_timeout:
+        if now - self._joints_at > c.joint_timeout:
             return self._silence("joint state", now - self._joints_at)
-        if self.attitude is None or now - self._attitude_at > c.imu_timeout:
-            return self._silence("IMU", now - self._attitude_at)
-        return self._joint_fault(self.joints) or self._frozen(now) or self._attitude_fault(self.attitude)
+        if now - self._attitude_at > c.imu_timeout:
+            return self._silence("IMU message", now - self._attitude_at)
+        return self._joint_problem or self._frozen(now) or self._attitude_problem
 
     def depth_fault(self, now: float) -> str | None:
         """Why the eye cannot be trusted, or None."""
-        if self.depth is None or now - self._depth_at > self.config.depth_timeout:
+        if now - self._depth_at > self.config.depth_timeout:
             return self._silence("depth image", now - self._depth_at)
-        return None if bool(np.isfinite(self.depth).all()) else "depth image is not finite"
+        return self._depth_problem
 
     def _silence(self, what: str, age: float) -> str:
         return f"no {what} yet" if age == -NEVER else f"no new {what} for {1000 * age:.0f} ms"
 
     def _joint_fault(self, joints: Joints) -> str | None:
-        finite = np.isfinite(joints.position) & np.isfinite(joints.velocity)
+        q, speed = joints.position, np.abs(joints.velocity)
+        if ((q >= self._lower) & (q <= self._upper) & (speed <= self._fastest)).all():
+            return None
+        finite = np.isfinite(q) & np.isfinite(speed)
         if not finite.all():
             return f"{self._names[int(np.argmin(finite))]} reports a number that is not finite"
-        beyond = (joints.position < self._lower) | (joints.position > self._upper)
+        beyond = (q < self._lower) | (q > self._upper)
+        worst = int(np.argmax(beyond))
         if beyond.any():
-            worst = int(np.argmax(beyond))
-            return f"{self._names[worst]} reports {joints.position[worst]:.2f} rad, beyond its limits"
-        fast = np.abs(joints.velocity) > self._fastest
-        if fast.any():
-            worst = int(np.argmax(fast))
-            return f"{self._names[worst]} reports {joints.velocity[worst]:.1f} rad/s, more than it can do"
-        return None
+            return f"{self._names[worst]} reports {q[worst]:.2f} rad, beyond its limits"
+        worst = int(np.argmax(speed > self._fastest))
+        return f"{self._names[worst]} reports {speed[worst]:.1f} rad/s, more than it can do"
 
     def _frozen(self, now: float) -> str | None:
         if now - self._changed_at > self.config.frozen_timeout:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import mujoco
 import numpy as np
 
+from ssr.deployment.config import GantryConfig
 from ssr.physics.world import PhysicsConfig, build_world, show_tile
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
@@ -16,17 +16,6 @@ from ssr.terrain.tile import Tile
 STEP = 0.001  #: s, of physics, joint states and commands
 WATCHDOG = 0.1  #: s without a command after which the robot damps itself
 START_CLEARANCE = 0.01  #: m between soles and ground when it is set down
-Gantry = Literal["release", "hold", "none"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class GantryConfig:
-    """A hoist that carries the robot until it stands by itself."""
-
-    mode: Gantry = "release"  #: let it down once it is stiff; hold it for ever; or start on the ground
-    lift: float = 0.1  #: m above standing height
-    stiff_seconds: float = 3.0  #: of being commanded with stiffness before it is let down
-    lowering: float = 0.1  #: m/s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +71,9 @@ class SimulatedRobot:
 
     def _put_down(self) -> None:
         """In the default pose at the tile's start, on the ground or hanging above it."""
-        ground = float(self.tile.heights(np.array([[self.tile.start + dx, 0.0] for dx in (-0.1, 0, 0.1)])).max())
+        ground = float(
+            self.tile.heights(np.array([[self.tile.start + dx, 0.0] for dx in (-0.1, 0, 0.1)])).max()
+        )
         self._standing_height = ground + self.robot.standing_height + START_CLEARANCE
         self._hanging = self.gantry.mode != "none"
         lift = self.gantry.lift if self._hanging else 0.0
@@ -118,9 +109,9 @@ class SimulatedRobot:
         velocity: np.ndarray | None = None,
         effort: np.ndarray | None = None,
     ) -> None:
-        """torque = stiffness · (position - q) + damping · (velocity - q̇) + effort. Unknown names are ignored."""
-        pairs = [(self._place[name], i) for i, name in enumerate(names) if name in self._place]
-        mine, given = (np.array(column, np.intp) for column in zip(*pairs, strict=True)) if pairs else ([], [])
+        """The torques of `JointCommand`; names of other joints are ignored."""
+        given = np.array([i for i, name in enumerate(names) if name in self._place], np.intp)
+        mine = np.array([self._place[names[i]] for i in given], np.intp)
         self._position[mine] = np.asarray(position)[given]
         self._stiffness[mine] = np.asarray(stiffness)[given]
         self._damping[mine] = np.asarray(damping)[given]
@@ -158,7 +149,7 @@ class SimulatedRobot:
             self._stiff_since = self.time
         if self.time - self._stiff_since > self.gantry.stiff_seconds:
             self._hook[2] -= self.gantry.lowering * STEP
-            self._hanging = self._hook[2] > self._standing_height
+            self._hanging = bool(self._hook[2] > self._standing_height)
 
     def _hang(self) -> None:
         self.data.qpos[:3] = self._hook

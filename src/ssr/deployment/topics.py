@@ -7,45 +7,27 @@ reliably (what the RealSense driver of ROS offers) unless told otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from cyclonedds.core import DDSException, Policy, Qos, WaitSet
+from cyclonedds.core import (
+    DDSException,
+    InstanceState,
+    Policy,
+    Qos,
+    ReadCondition,
+    SampleState,
+    ViewState,
+    WaitSet,
+)
 from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
+from ssr.deployment.config import NetworkConfig
 from ssr.deployment.messages import Broken, Message
 from ssr.errors import UserError
-
-MAX_DOMAIN = 232  #: the highest DDS domain whose ports exist
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkConfig:
-    domain: int = 0  #: as ROS_DOMAIN_ID
-    interface: str = "lo"  #: network interface, e.g. eth0; empty: whatever CYCLONEDDS_URI says
-    lossiness: float = 0.0  #: share of packets thrown away on sending, for tests
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.domain <= MAX_DOMAIN:
-            raise UserError(f"DDS domain {self.domain}: expected 0 to {MAX_DOMAIN}, as ROS_DOMAIN_ID.")
-        if not 0.0 <= self.lossiness < 1.0:
-            raise UserError(f"Lossiness {self.lossiness}: expected a share from 0 to below 1.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TopicNames:
-    joint_states: str = "joint_states"  #: sensor_msgs/JointState, from the robot, 1 kHz
-    imu: str = "imu"  #: sensor_msgs/Imu in the axes of the base link, from the robot, 1 kHz
-    depth: str = "depth/image_rect_raw"  #: sensor_msgs/Image, 16UC1 in mm, from the robot
-    joint_commands: str = "joint_commands"  #: ssr_msgs/JointCommand, to the robot, 1 kHz
-    velocity: str = "cmd_vel"  #: geometry_msgs/Twist, from an operator
-    request: str = "ssr/request"  #: std_msgs/String, from an operator: idle, stand, walk or damp
-    status: str = "ssr/status"  #: std_msgs/String, JSON, to whoever watches
-
 
 M = TypeVar("M", bound=Message)
 
@@ -53,12 +35,14 @@ M = TypeVar("M", bound=Message)
 class Reader(Generic[M]):
     """The newest messages of a topic. `broken` counts those that could not be read."""
 
-    def __init__(self, reader: DataReader[M], depth: int) -> None:
+    def __init__(self, network: Network, reader: DataReader[M], depth: int) -> None:
+        self._network = network  # lives as long as whoever listens
         self._reader, self._depth = reader, depth
         self.broken = 0
-        self._wait = WaitSet(reader.participant)
-        self._wait.attach(reader)
-        reader.set_status_mask(1 << 10)  # data available
+        self._wait = WaitSet(network.participant)
+        unread = ViewState.Any | InstanceState.Any | SampleState.NotRead
+        self._unread = ReadCondition(reader, unread)
+        self._wait.attach(self._unread)
 
     def take(self) -> list[M]:
         """What has arrived since the last call, oldest first."""
@@ -81,12 +65,13 @@ class Reader(Generic[M]):
 
     @property
     def refused_publishers(self) -> int:
-        """Publishers of this topic that offer less than is asked for, so that nothing can be heard of them."""
+        """Publishers of this topic that offer less than is asked for, and so cannot be heard."""
         return int(self._reader.get_requested_incompatible_qos_status().total_count)
 
 
 class Writer(Generic[M]):
-    def __init__(self, writer: DataWriter[M]) -> None:
+    def __init__(self, network: Network, writer: DataWriter[M]) -> None:
+        self._network = network  # lives as long as whoever speaks
         self._writer = writer
         self.failed = 0  #: messages the network did not take
 
@@ -108,7 +93,7 @@ class Network:
         config = config or NetworkConfig()
         try:
             self._domain = Domain(config.domain, _xml(config)) if config.interface else None
-            self._participant = DomainParticipant(config.domain)
+            self.participant = DomainParticipant(config.domain)
         except DDSException as error:
             where = f"on interface {config.interface!r}" if config.interface else "with CYCLONEDDS_URI"
             raise UserError(
@@ -117,13 +102,14 @@ class Network:
             ) from None
 
     def reader(self, name: str, kind: type[M], *, depth: int = 8, reliable: bool = False) -> Reader[M]:
-        return Reader(DataReader(self._participant, self._topic(name, kind), _qos(depth, reliable)), depth)
+        reader = DataReader(self.participant, self._topic(name, kind), _qos(depth, reliable))
+        return Reader(self, reader, depth)
 
     def writer(self, name: str, kind: type[M], *, depth: int = 1) -> Writer[M]:
-        return Writer(DataWriter(self._participant, self._topic(name, kind), _qos(depth, True)))
+        return Writer(self, DataWriter(self.participant, self._topic(name, kind), _qos(depth, True)))
 
     def _topic(self, name: str, kind: type[M]) -> Topic[M]:
-        return Topic(self._participant, f"rt/{name}", kind)
+        return Topic(self.participant, f"rt/{name}", kind)
 
 
 def _qos(depth: int, reliable: bool) -> Qos:
@@ -146,9 +132,7 @@ def _xml(config: NetworkConfig) -> str:
             '<Peers><Peer address="localhost"/></Peers></Discovery>'
         )
     else:
-        where = (
-            f'<General><Interfaces><NetworkInterface name="{config.interface}"/></Interfaces></General>'
-        )
+        where = f'<General><Interfaces><NetworkInterface name="{config.interface}"/></Interfaces></General>'
     loss = ""
     if config.lossiness:
         permille = round(1000 * config.lossiness)

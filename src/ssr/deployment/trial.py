@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 
+from ssr.deployment.config import TrialConfig
 from ssr.deployment.simulated_robot import Truth
 from ssr.task.config import TerminationConfig
 from ssr.terrain.settings import check_kind, parse_setting, setting_at
@@ -16,12 +17,6 @@ from ssr.terrain.tile import Tile
 
 TRAVERSAL_SHARE = 0.8  #: of the commanded distance
 HEADING_GAIN, MAX_YAW_RATE = 0.5, 1.0  #: 1/s, rad/s: how the operator keeps the robot on the strip
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialConfig:
-    seconds: float = 20.0
-    speed: float = 0.8  #: m/s along the strip
 
 
 @dataclass(frozen=True, kw_only=True)

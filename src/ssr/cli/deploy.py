@@ -1,0 +1,49 @@
+"""`ssr deploy`: run an exported policy on a robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from ssr.deployment.config import DeployConfig, require_packages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Run an exported policy on a robot, over ROS 2 topics (no ROS installation is needed).
+
+    Without --arm nothing is sent: the controller listens, computes and records. The robot goes from idle to
+    stand to walk when an operator asks for it (keyboard, or /ssr/request), and to damp on any fault.
+
+    ssr deploy RUN                          dry run on this machine's loopback, domain 0
+    ssr deploy RUN --network.interface eth0 --arm
+    """
+
+    run: tyro.conf.Positional[Path]
+    """A run directory on which `ssr export` was run."""
+    robot: str | None = None
+    """The robot's TOML file, if it is your own; shipped robots are known by the contract."""
+    config: Annotated[DeployConfig, tyro.conf.arg(name="")] = field(default_factory=DeployConfig)
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr deploy", args=argv)
+    require_packages()
+    from ssr import robots
+    from ssr.deployment import exported
+    from ssr.deployment.contract import check_robot
+    from ssr.deployment.runtime import Runtime
+
+    policy = exported.read(options.run)
+    check_robot(policy.contract, robots.load(options.robot or policy.contract.robot))
+    report = Runtime(policy, options.config, options.run).run()
+    print(
+        f"{report.seconds:.1f} s: {report.command_rate:.0f} commands/s ({report.skipped_commands} skipped), "
+        f"{report.missed_actions} actions late, {report.dropped_records} records dropped"
+    )
+    if report.recording is not None:
+        print(f"recorded: {report.recording}")
+    return 0

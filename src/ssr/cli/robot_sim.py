@@ -1,0 +1,41 @@
+"""`ssr robot-sim`: a simulated robot behind the topics of a real one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import tyro
+
+from ssr.deployment.config import RobotProcessConfig, require_packages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """A robot in MuJoCo behind the topics of a real one: joint states and IMU at 1 kHz, depth images.
+
+    It hangs on a gantry until it has been commanded with stiffness for a while, is then let down and stands
+    on its own feet. Faults can be rehearsed: --fault.kind frozen-joints --fault.after 5.
+    """
+
+    robot: str = "x2"
+    """A robot's name, or the path of your own robot.toml."""
+    terrain: str = "flat"
+    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    setting: str | None = None
+    """Of the terrain, e.g. 0.15/0.30 for stairs."""
+    level: int | None = None
+    """Of the terrain, 0 to 19, instead of a setting."""
+    config: Annotated[RobotProcessConfig, tyro.conf.arg(name="")] = field(default_factory=RobotProcessConfig)
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr robot-sim", args=argv)
+    require_packages()
+    from ssr import robots
+    from ssr.deployment.robot_process import RobotProcess
+    from ssr.deployment.trial import strip
+
+    tile = strip(options.terrain, options.setting, options.level)
+    RobotProcess(robots.load(options.robot), tile, options.config).run()
+    return 0

@@ -1,0 +1,82 @@
+"""`ssr sim2sim`: an exported policy on the simulated robot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from ssr.deployment.config import TrialConfig, require_packages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Run an exported policy on the simulated robot and report success per terrain.
+
+    By default as on a robot: `ssr robot-sim` and `ssr deploy` as two processes, by the wall clock. With
+    --lockstep in one process, step by step: repeatable, and as fast as the machine allows.
+
+    ssr sim2sim RUN
+    ssr sim2sim RUN --terrain flat stairs_up --level 3 --trials 100 --lockstep
+    """
+
+    run: tyro.conf.Positional[Path]
+    """A run directory on which `ssr export` was run."""
+    robot: str | None = None
+    """The robot's TOML file, if it is your own; shipped robots are known by the contract."""
+    terrain: tuple[str, ...] = ("flat",)
+    """flat, slope, stairs_up, stairs_down, discrete, gap, platform; one or more."""
+    setting: str | None = None
+    """Of the terrain, e.g. 0.15/0.30 for stairs."""
+    level: int | None = None
+    """Of the terrain, 0 to 19, instead of a setting."""
+    trials: int = 3
+    seed: int = 0
+    lockstep: bool = False
+    """Step by step in one process instead of by the wall clock in two."""
+    domain: int = 87
+    """DDS domain of the two processes."""
+    config: Annotated[TrialConfig, tyro.conf.arg(name="")] = field(default_factory=TrialConfig)
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr sim2sim", args=argv)
+    require_packages()
+    from ssr import robots
+    from ssr.deployment import exported, lockstep, sim2sim
+    from ssr.deployment.trial import rate, strip
+
+    policy = exported.read(options.run)
+    name = options.robot or policy.contract.robot
+    robot = robots.load(name)
+    exported.check_robot(policy.contract, robot)
+    tiles = [strip(kind, options.setting, options.level) for kind in options.terrain]
+    console = Console()
+    table = Table("terrain", "setting", "trials", "success", "traversal", "distance", "endings")
+    for kind, tile in zip(options.terrain, tiles, strict=True):
+        site = sim2sim.Site(
+            run=options.run, robot=name, terrain=kind, setting=options.setting, level=options.level
+        )
+        outcomes = []
+        for seed in track(range(options.seed, options.seed + options.trials), kind, console=console):
+            if options.lockstep:
+                outcomes.append(lockstep.run_trial(policy, robot, tile, options.config, seed=seed))
+            else:
+                outcomes.append(sim2sim.run_trial(site, options.config, domain=options.domain, seed=seed))
+        setting = "/".join(f"{value:g}" for value in tile.setting) or "–"
+        mean = sum(o.distance for o in outcomes) / max(len(outcomes), 1)
+        endings = Counter(o.ending for o in outcomes)
+        table.add_row(
+            kind, setting, str(len(outcomes)), rate(outcomes, "success"), rate(outcomes, "traversed"),
+            f"{mean:.1f} m", ", ".join(f"{text} {count}×" for text, count in endings.items()),
+        )  # fmt: skip
+    console.print(table)
+    c = options.config
+    console.print(f"{c.seconds:g} s at {c.speed:g} m/s each; brackets: 95 % intervals")
+    return 0
