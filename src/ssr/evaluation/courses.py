@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssr.errors import UserError, unknown
-from ssr.terrain.settings import PARAMETERS, check_kind, check_setting, parse_setting
+from ssr.terrain.settings import PARAMETERS, check_kind, check_setting, parse_level, parse_setting, setting_at
 from ssr.terrain.tile import KINDS, Kind
 
 
@@ -100,6 +100,16 @@ SETS: dict[str, tuple[Course, ...]] = {
         *(Course.of("platform", height) for height in (0.1, 0.2, 0.3, 0.4, 0.45)),
     ),
 }
+
+
+def at_level_or_setting(terrain: str, level: str | None, setting: str | None) -> Course:
+    """The course of a level 0 to 19 (10 by default) or of a setting, as a user types them."""
+    kind = check_kind(terrain)
+    if level is not None and setting is not None:
+        raise UserError(f"{kind}: give --level {level} or --setting {setting}, not both.")
+    if setting is not None:
+        return Course(kind=kind, setting=parse_setting(kind, setting))
+    return Course(kind=kind, setting=setting_at(kind, 10 if level is None else parse_level(level)))
 
 
 def choose(sets: tuple[str, ...], terrain: str, setting: str | None) -> list[Course]:

@@ -16,7 +16,7 @@ from ssr.evaluation import directions, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.measures import row_of
-from ssr.evaluation.results import RESULTS, TRIALS, Results, load
+from ssr.evaluation.results import EVAL, RESULTS, TRIALS, Results, load
 from ssr.evaluation.store import Store, chunks, digest_of
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
@@ -59,11 +59,7 @@ class Request:
         """Where results go. Stress has a folder of its own, so that it never replaces the plain results."""
         if self.folder is not None:
             return self.folder
-        path = Path(self.source)
-        if self.source.startswith(subject.PREFIX):
-            base = Path("out") / self.source.replace(":", "-") / "eval"
-        else:
-            base = (path if path.is_dir() else path.parent) / "eval"
+        base = subject.home(self.source) / EVAL
         words = [] if self.iteration is None else [f"iteration-{self.iteration:06d}"]
         words += [self.conditions.label] if self.conditions.label else []
         return base / "_".join(words) if words else base

@@ -17,7 +17,7 @@ from ssr.evaluation.trials import Trials
 from ssr.learning.run_directory import METRICS, read_metrics
 from ssr.learning.writing import write_json
 
-RESULTS, REPORT, TRIALS = "results.json", "report.html", "trials"
+EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
 FORMAT = 1
 
 
@@ -100,3 +100,29 @@ def load(folder: Path, run: Path | None = None) -> Results:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged. Remove it and run `ssr eval` again.") from error
+
+
+def of(path: Path) -> Results:
+    """The results of a run directory, or of a folder with results.json."""
+    if (path / RESULTS).is_file():
+        run = path.parent if path.name == EVAL else path.parent.parent
+        return load(path, run)
+    if not path.is_dir():
+        raise UserError(f"{path} does not exist. Give run directories that `ssr eval` has evaluated.")
+    if not (path / EVAL / RESULTS).is_file():
+        raise UserError(f"{path} has not been evaluated. First: `ssr eval {path}`.")
+    return load(path / EVAL, path)
+
+
+def named_apart(results: list[Results]) -> list[Results]:
+    """Results whose names differ: stress, iteration and number are added where they do not."""
+    for result in results:
+        if sum(other.name == result.name for other in results) > 1 and result.conditions.label:
+            result.name = f"{result.name} {result.conditions.label}"
+    for result in results:
+        if sum(other.name == result.name for other in results) > 1 and result.iteration is not None:
+            result.name = f"{result.name} @{result.iteration}"
+    for number, result in enumerate(results):
+        if any(other.name == result.name for other in results[:number]):
+            result.name = f"{result.name} ({number + 1})"
+    return results

@@ -74,6 +74,14 @@ def load(source: str, iteration: int | None = None) -> Subject:
     )
 
 
+def home(source: str) -> Path:
+    """The folder that belongs to a subject: the run, the folder of its checkpoint, or out/scripted-NAME."""
+    if source.startswith(PREFIX):
+        return Path("out") / source.replace(":", "-")
+    path = Path(source)
+    return path if path.is_dir() else path.parent
+
+
 def _scripted(name: str) -> Subject:
     if name not in SCRIPTED:
         raise unknown("scripted policy", name, SCRIPTED)

@@ -6,6 +6,8 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 
@@ -16,6 +18,7 @@ from mujoco.rendering.classic import gl_context
 from ssr.errors import UserError
 
 BACKENDS = ("egl", "osmesa")
+DISC_HEIGHT = 0.006  #: m, half
 PROBE = """
 import mujoco
 context = mujoco.GLContext(16, 16)
@@ -63,12 +66,23 @@ def dress(spec: mujoco.MjSpec, *, width: int, height: int) -> None:
     )
 
 
-def onlooker(lookat: tuple[float, float, float], distance: float, azimuth: float, elevation: float) -> mujoco.MjvCamera:
+def onlooker(
+    lookat: tuple[float, float, float], distance: float, azimuth: float, elevation: float
+) -> mujoco.MjvCamera:
     """A camera at `distance` m from `lookat`; azimuth and elevation in degrees."""
     camera = mujoco.MjvCamera()
     camera.lookat[:] = lookat
     camera.distance, camera.azimuth, camera.elevation = distance, azimuth, elevation
     return camera
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disc:
+    """A flat mark that is part of the picture, not of the world."""
+
+    position: tuple[float, float, float]  #: m, of its centre
+    radius: float  #: m
+    colour: tuple[float, float, float, float]  #: red, green, blue, opacity
 
 
 class Offscreen:
@@ -77,14 +91,29 @@ class Offscreen:
     def __init__(self, model: mujoco.MjModel, *, width: int, height: int) -> None:
         backend = working_backend()
         if backend is None:
-            raise UserError("Cannot draw: no offscreen OpenGL. Install libegl1 and libgl1-mesa-dri, or libosmesa6.")
+            raise UserError(
+                "Cannot draw: no offscreen OpenGL. Install libegl1 and libgl1-mesa-dri, or libosmesa6."
+            )
         # MuJoCo chose its context class when it was imported, perhaps for a screen that is not there.
         gl_context.GLContext = importlib.import_module(f"mujoco.{backend}").GLContext
         self.renderer = mujoco.Renderer(model, height=height, width=width)
 
-    def frame(self, data: mujoco.MjData, camera: mujoco.MjvCamera | str) -> np.ndarray:
-        """(height, width, 3) uint8."""
+    def frame(
+        self, data: mujoco.MjData, camera: mujoco.MjvCamera | str, discs: Sequence[Disc] = ()
+    ) -> np.ndarray:
+        """(height, width, 3) uint8, with `discs` laid on the ground."""
         self.renderer.update_scene(data, camera)
+        scene = self.renderer.scene
+        for disc in discs[: scene.maxgeom - scene.ngeom]:
+            mujoco.mjv_initGeom(
+                scene.geoms[scene.ngeom],
+                mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+                np.array([disc.radius, disc.radius, DISC_HEIGHT]),
+                np.array(disc.position),
+                np.eye(3).ravel(),
+                np.array(disc.colour, dtype=np.float32),
+            )
+            scene.ngeom += 1
         return self.renderer.render()
 
     def __enter__(self) -> Offscreen:

@@ -1,0 +1,39 @@
+"""`ssr compare`: the same tables and figures for several runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations, or one run under stress.
+
+ssr compare runs/ssr runs/no-foothold runs/no-symmetry
+ssr compare runs/ssr/eval runs/ssr/eval/push-1"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Run directories, or folders with a results.json."""
+    out: Path = Path("out/compare.html")
+    """Where the page goes."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr compare", description=DESCRIPTION, args=argv)
+    from rich.console import Console
+
+    from ssr.errors import UserError
+    from ssr.evaluation import report, results
+    from ssr.evaluation.table import table
+
+    if not options.runs:
+        raise UserError("Give at least one run, e.g. `ssr compare runs/one runs/other`.")
+    found = results.named_apart([results.of(Path(path)) for path in options.runs])
+    console = Console()
+    console.print(table(found))
+    console.print(f"report: {report.write(found, options.out)}", soft_wrap=True, highlight=False)
+    return 0

@@ -1,0 +1,68 @@
+"""`ssr film`: a film and a film strip of a policy on a terrain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+DESCRIPTION = """Film a policy: an onlooker and the robot's eye side by side, as mp4 and as a strip (png).
+
+ssr film RUN --terrain stairs_down --level 10
+ssr film RUN --terrain gap --setting 0.45 --trial 17   trial 17 of `ssr eval`, step by step the same
+Discs on the ground: footholds that were well (green) or badly (red) supported; where the feet in the air are
+expected to land, right orange and left blue, as wide as the uncertainty."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
+    terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "stairs_down"
+    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    level: Annotated[str | None, tyro.conf.arg(metavar="INT")] = None
+    """Difficulty 0 to 19; 10 unless a setting is given."""
+    setting: Annotated[str | None, tyro.conf.arg(metavar="NUMBERS")] = None
+    """Instead of a level: HEIGHT/TREAD (stairs), degrees (slope), WIDTH (gap) or HEIGHT, in metres."""
+    seconds: float = 20.0
+    """Length of the trial."""
+    trial: int = 0
+    """Which trial of the evaluation."""
+    seed: int = 0
+    """Of the evaluation."""
+    snapshot: int | None = None
+    """The snapshot of this iteration instead of the newest weights."""
+    out: Path | None = None
+    """Folder for film and strip, instead of RUN/films."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr film", description=DESCRIPTION, args=argv)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from ssr.errors import UserError
+    from ssr.evaluation import film, subject
+    from ssr.evaluation.conditions import Conditions
+    from ssr.evaluation.courses import at_level_or_setting
+
+    if options.seconds <= 0:
+        raise UserError(f"--seconds {options.seconds:g}: expected more than 0.")
+    if options.trial < 0:
+        raise UserError(f"--trial {options.trial}: expected 0 or more.")
+    course = at_level_or_setting(options.terrain, options.level, options.setting)
+    console = Console()
+    filmed = subject.load(options.run, options.snapshot)
+    conditions = Conditions(seed=options.seed, seconds=options.seconds)
+    with console.status(f"{filmed.name} on {course.title}"):
+        take = film.record(filmed, course, conditions, options.trial)
+    folder = options.out or subject.home(options.run) / "films"
+    with Progress(console=console) as progress:
+        line = progress.add_task("drawing", total=-(-len(take.qpos) // film.EVERY))
+        name = f"{course.key}-{options.trial:03d}"
+        made = film.save(take, folder, name, lambda: progress.advance(line))
+    for path in made:
+        console.print(str(path), soft_wrap=True, highlight=False)
+    return 0
