@@ -36,7 +36,7 @@ def run(rounds: int = 7, robot: str = "x2", threads: int = 0, alternatives: bool
         alternatives: also time the ways that were tried and not taken.
     """
     torch.set_num_threads(1)
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or os.cpu_count() or 1
     worlds, scenes = _scenes(robot)
     work = {
         "plain_warp": drawing(scenes, scenes.renderer(backend="warp"), 1),

@@ -167,7 +167,7 @@ class _Warp:
 
         self._wp: Any = wp
         self._kernels: Any = ray_casting
-        self._device = wp.device_from_torch(device)
+        self._device = wp.device_from_torch(str(device))
         self._range = (near, far)
         self._solids = solids.count
         types = (wp.int32, wp.int32, wp.vec3, wp.mat33, wp.vec3, wp.vec3)
