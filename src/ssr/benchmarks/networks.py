@@ -5,6 +5,8 @@ CNN, the history through its MLP, GRU, fusion and heads; weights are assembled a
 `forward` runs without gradients; `forward_backward` adds a backward pass to every weight. Equivariant and
 plain runs alternate in short blocks, so that what else the machine does falls on both alike. Each ratio is
 equivariant time / plain time, the median over pairs of neighbouring blocks, the larger of both batch sizes.
+With one thread the clock is the processor time of this process, which stands while others have the core;
+with several it is the wall clock, since threads that wait for each other burn processor time too.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Literal
 
 import torch
@@ -25,6 +27,7 @@ from ssr.robots import load
 from ssr.symmetry.vectors import layouts
 
 BATCHES = (256, 1536)  #: a rollout of 256 worlds; a minibatch of 64 worlds × 24 steps
+FEWEST = 3  #: pairs, however short the time
 
 
 def run(
@@ -41,9 +44,9 @@ def run(
         pairs: Pairs of blocks per measurement.
         seconds: Stop measuring after about this long, spread over all measurements.
     """
-    if pairs < 3 or seconds <= 0 or threads < 1:
+    if pairs < FEWEST or seconds <= 0 or threads < 1:
         raise UserError(
-            f"Need at least 3 pairs, 1 thread and some seconds, got {pairs}, {threads} and {seconds}."
+            f"Need at least {FEWEST} pairs, 1 thread and some seconds, got {pairs}, {threads} and {seconds}."
         )
     torch.set_num_threads(threads)
     config = {"paper": NetworkConfig(), "cpu": NetworkConfig.cpu()}[widths]
@@ -119,13 +122,14 @@ def _compare(
             a, b = _time(measured, calls), _time(reference, calls)
         ratios.append(a / b)
         times.append(a / calls)
-        if pair >= 2 and perf_counter() - start > seconds:
+        if len(ratios) >= FEWEST and perf_counter() - start > seconds:
             break
     return median(ratios), 1000.0 * median(times)
 
 
 def _time(work: Callable[[], None], calls: int) -> float:
-    start = perf_counter()
+    clock = process_time if torch.get_num_threads() == 1 else perf_counter
+    start = clock()
     for _ in range(calls):
         work()
-    return perf_counter() - start
+    return clock() - start

@@ -51,7 +51,7 @@ class EquivariantLinear(nn.Module):
     def matrix(self) -> tuple[Tensor, Tensor]:
         """The dense W (outputs·blocks, inputs) and b: rows [A, B] above rows [B, A], block by block."""
         weight = torch.stack((self.weight, self.weight.flip(2)), 1)
-        bias = torch.stack((self.bias, self.bias), 1)
+        bias = torch.cat((self.bias, self.bias), 1)
         return weight.view(-1, self.inputs), bias.view(-1)
 
     def forward(self, x: Tensor) -> Tensor:
