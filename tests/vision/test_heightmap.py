@@ -10,7 +10,7 @@ from ssr import robots
 from ssr.symmetry.layout import Mirror, apply
 from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.vision.heightmap import base_map_points, encode_heights, foot_map_points
+from ssr.vision.heightmap import base_map_points, depth_below, foot_map_points
 
 SOLE = robots.load("x2").sole
 
@@ -40,7 +40,7 @@ def test_the_foot_map_covers_the_sole_every_2_5_cm() -> None:
 
 def test_heights_are_written_as_depth_below_the_reference_clipped_at_one_metre() -> None:
     heights = torch.tensor([0.0, 0.2, -0.3, -5.0, 4.0])
-    assert encode_heights(heights, torch.tensor(0.1)).tolist() == pytest.approx([0.5, -0.5, 2.0, 5.0, -5.0])
+    assert depth_below(torch.tensor(0.1), heights).tolist() == pytest.approx([0.1, -0.1, 0.4, 1.0, -1.0])
 
 
 def test_mirroring_the_world_reverses_the_maps_columns() -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ssr.learning.config import ImaginationConfig
+from ssr.task.saving import NamedTensors
 from ssr.task.transition import Transition
 
 
@@ -34,13 +35,18 @@ class Labels:
     target: Tensor  #: (m, 2) the touchdown, m, yaw-aligned base frame of that step
 
 
-class FootstepRecorder:
+class FootstepRecorder(NamedTensors):
     """Follows both feet of n worlds in whole control steps and labels each swing once it has landed.
 
     Step t is a swing step of a foot if the foot is in the air after it. A touchdown is valid if the foot was
     in the air for `min_air_steps`, presses down with `min_force` inside the 45° cone, and is still in contact
     one step later. Swings whose episode ends first are dropped.
     """
+
+    TENSORS = (
+        "inputs", "positions", "yaws", "clock", "known", "base_position", "base_yaw",
+        "air_steps", "recorded", "landing", "landing_steps", "landing_point",
+    )  # fmt: skip
 
     def __init__(self, *, num_envs: int, input_size: int, config: ImaginationConfig, device: str = "cpu"):
         self.config = config
@@ -53,7 +59,7 @@ class FootstepRecorder:
         self.known = torch.zeros(num_envs, dtype=torch.bool, device=device)
         self.base_position = torch.zeros(num_envs, 2, device=device)
         self.base_yaw = torch.zeros(num_envs, device=device)
-        self.air_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps of this swing so far
+        self.air_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of this swing so far
         self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of them, stored ones
         self.landing = torch.zeros(num_envs, 2, dtype=torch.bool, device=device)  #: awaits confirmation
         self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
@@ -120,15 +126,3 @@ class FootstepRecorder:
             self.yaws[slot, of_world],
         )
         return Labels(input=self.inputs[slot, of_world], foot=foot[swing], target=target)
-
-    TENSORS = (
-        "inputs", "positions", "yaws", "clock", "known", "base_position", "base_yaw",
-        "air_steps", "recorded", "landing", "landing_steps", "landing_point",
-    )  # fmt: skip
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {name: getattr(self, name).clone() for name in self.TENSORS}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        for name in self.TENSORS:
-            setattr(self, name, state[name].clone())

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ssr.task.config import CommandConfig, TaskConfig
 from ssr.task.frames import wrap
+from ssr.task.saving import NamedTensors
 from ssr.terrain.settings import TERRAIN_TYPES
 
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
@@ -28,8 +29,10 @@ def table_4(config: CommandConfig) -> tuple[Tensor, Tensor]:
     return speeds, headings * (math.pi / 180.0)
 
 
-class Commands:
+class Commands(NamedTensors):
     """What each world is asked to do. `direction` is +1, or -1 where a slope is walked backwards."""
+
+    TENSORS = ("speed", "heading", "direction", "free", "still", "steps_left")
 
     def __init__(self, num_envs: int, config: TaskConfig, generator: torch.Generator) -> None:
         self.config, self.task, self.generator = config.commands, config, generator
@@ -110,12 +113,3 @@ class Commands:
 
     def _uniform(self, n: int) -> Tensor:
         return torch.rand(n, generator=self.generator)
-
-    TENSORS = ("speed", "heading", "direction", "free", "still", "steps_left")
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {name: getattr(self, name).clone() for name in self.TENSORS}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        for name in self.TENSORS:
-            getattr(self, name).copy_(state[name])

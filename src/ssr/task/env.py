@@ -7,7 +7,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -18,11 +18,12 @@ from ssr.physics.simulator import Dynamics, PhysicsState, ResetPose
 from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
+from ssr.task import starts
 from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
-from ssr.task.frames import to_yaw, yaw_quaternion
+from ssr.task.frames import to_yaw
 from ssr.task.gait import Gait
-from ssr.task.observations import VectorBuilder, noise_widths
+from ssr.task.observations import Senses, noise_widths
 from ssr.task.progress import Progress
 from ssr.task.randomization import draw_dynamics
 from ssr.task.rewards import POSTURE_ROWS, Limits, Moment, progress, stepping, weighted_terms
@@ -33,11 +34,8 @@ from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
-from ssr.vision.heightmap import base_map_points, encode_heights, foot_map_points
 
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
-START_CLEARANCE = 0.01  #: m between the soles and the highest ground under them
-ReferenceSampler = Callable[[Tensor, torch.Generator], ResetPose]
 
 
 class TraversalEnv:
@@ -52,7 +50,7 @@ class TraversalEnv:
         threads: int = 0,
         pool: int = TILE_POOL,
         physics: PhysicsConfig | None = None,
-        references: ReferenceSampler | None = None,
+        references: starts.ReferenceSampler | None = None,
         bank: TileSource | None = None,
     ) -> None:
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
@@ -94,9 +92,7 @@ class TraversalEnv:
     def _allocate(self) -> None:
         n, joints = self.num_envs, len(self.robot.joints)
         config = self.config
-        self._proprioception = VectorBuilder(self.layouts.proprioception)
-        self._privileged = VectorBuilder(self.layouts.privileged)
-        self._amp = VectorBuilder(self.layouts.amp)
+        self.senses = Senses(self.robot, self.layouts)
         self._noise = noise_widths(self.layouts.proprioception, config.noise)
         self.commands = Commands(n, config, self.generator)
         self.gait = Gait(n)
@@ -147,7 +143,7 @@ class TraversalEnv:
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
         facts = self._facts(state)
-        moment = self._moment(state, facts, action, target)
+        moment = self._moment(state, facts["command"], target)
         terms = self._terms(moment)
         ending = endings(state, self.gait, self.progress, self.field, self.commands, self.config.termination)
         terminated = ending.terminated | self._stalled()
@@ -165,7 +161,7 @@ class TraversalEnv:
             valid=state.finite,
             privileged=self.privileged,
             proprioception=self.proprioception,
-            amp_frame=self._amp(facts | {"joint_position": state.joint_position}),
+            amp_frame=self.senses.amp_frame(state, facts),
             feet=self._feet(state),
             base_position=state.base_position,
             base_yaw=state.yaw,
@@ -226,32 +222,18 @@ class TraversalEnv:
         return replace(state, **clean)
 
     def _facts(self, state: PhysicsState) -> dict[str, Tensor]:
-        """Named quantities in the base frame, from which every vector is built."""
-        return {
-            "angular_velocity": state.base_angular_velocity,
-            "gravity": state.gravity,
-            "command": self.commands.current(state.yaw, self.progress.omnidirectional),
-            "joint_position": state.joint_position - self.default,
-            "joint_velocity": state.joint_velocity,
-            "previous_action": self.actions[:, 0],
-            "base_velocity": state.local_velocity,
-            "foot_velocity": state.local_foot_velocity,
-            "foot_contact": self.gait.contact.to(torch.float32),
-            "hand_position": state.local_hand_position,
-            "foot_position": state.local_sole_position,
-        }
+        command = self.commands.current(state.yaw, self.progress.omnidirectional)
+        return self.senses.facts(state, command, self.actions[:, 0], self.gait.contact)
 
-    def _moment(
-        self, state: PhysicsState, facts: dict[str, Tensor], action: Tensor, target: Tensor
-    ) -> Moment:
-        config, command = self.config, facts["command"]
+    def _moment(self, state: PhysicsState, command: Tensor, target: Tensor) -> Moment:
+        config = self.config
         feet = to_yaw(state.yaw, state.sole_position)
         window = config.control_steps(config.rewards.single_support_window)
         kp, kd = self.gains
         return Moment(
             velocity=to_yaw(state.yaw, state.base_velocity),
             angular_velocity=state.base_angular_velocity,
-            gravity=facts["gravity"],
+            gravity=state.gravity,
             command=command,
             standing=command.norm(dim=-1) <= config.commands.zero_threshold,
             base_height=self.gait.base_height + self.robot.base_height_offset,
@@ -304,19 +286,7 @@ class TraversalEnv:
 
     def _observe(self, state: PhysicsState, facts: dict[str, Tensor]) -> None:
         """The clean vectors of `state`."""
-        base_points = base_map_points(state.base_position, state.yaw)
-        foot_points = foot_map_points(state.sole_position, state.sole_yaw, self.robot.sole)
-        n, columns = self.num_envs, base_points.shape[1]
-        points = torch.cat([base_points, foot_points.reshape(n, -1, 2)], dim=1)
-        ground = self.field.heights(points)
-        reference = state.base_position[:, 2:] - (
-            self.robot.base_height_target - self.robot.base_height_offset
-        )
-        base_map = encode_heights(ground[:, :columns], reference)
-        foot_map = encode_heights(ground[:, columns:].view(n, 2, -1), state.sole_position[..., 2:])
-        maps = {"base_height_map": base_map / 5.0, "foot_height_maps": foot_map / 5.0}
-        self.proprioception = self._proprioception(facts)
-        self.privileged = self._privileged(facts | maps)
+        self.proprioception, self.privileged = self.senses.vectors(state, facts, self.field)
 
     # ---- episodes ---------------------------------------------------------------------------------------
 
@@ -363,42 +333,16 @@ class TraversalEnv:
         self.gains = (self.kp * d.kp_scale * d.motor_strength, self.kd * d.kd_scale * d.motor_strength)
 
     def _start_pose(self, env_ids: Tensor) -> ResetPose:
-        """The default pose with noise, or a pose of the reference motion, set down on the tile."""
-        n, config = len(env_ids), self.config
+        """Where these worlds begin, in their tiles' frames."""
+        config = self.config
         noise = lambda *shape: 2 * self._rand(env_ids, *shape) - 1
-        zero = torch.zeros(n, 3)
-        joints = self.default + config.start_joint_noise * noise(len(self.robot.joints))
-        pose = ResetPose(
-            base_position=torch.tensor([0.0, 0.0, self.robot.standing_height]).repeat(n, 1),
-            base_quaternion=yaw_quaternion(config.start_yaw_noise * noise()),
-            base_velocity=zero,
-            base_angular_velocity=zero,
-            joint_position=joints.clamp(self.limits.lower, self.limits.upper),
-            joint_velocity=torch.zeros_like(joints),
-        )
+        pose = starts.default_pose(self.robot, len(env_ids), config, noise)
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
-            reference = self.references(self.field.type[env_ids], self.generator)
-            pose = ResetPose(
-                **{
-                    name: torch.where(taken[:, None], getattr(reference, name), value)
-                    for name, value in vars(pose).items()
-                }
-            )
+            pose = starts.choose(taken, self.references(self.field.type[env_ids], self.generator), pose)
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
-        return self._set_down(env_ids, pose, lateral=config.start_lateral * noise())
-
-    def _set_down(self, env_ids: Tensor, pose: ResetPose, lateral: Tensor) -> ResetPose:
-        """Move a pose given above flat ground at the origin to its tile's start."""
-        field, backwards = self.field, self.commands.direction[env_ids] < 0
-        start = torch.where(backwards, field.length[env_ids] - field.start[env_ids], field.start[env_ids])
-        reach = torch.tensor([-0.2, -0.1, 0.0, 0.1, 0.2])
-        points = torch.zeros(self.num_envs, len(reach), 2)
-        points[env_ids, :, 0] = start[:, None] + reach
-        points[env_ids, :, 1] = lateral[:, None]
-        ground = field.heights(points)[env_ids].amax(-1)
-        position = torch.stack([start, lateral, ground + pose.base_position[:, 2] + START_CLEARANCE], dim=-1)
-        return replace(pose, base_position=position)
+        backwards = self.commands.direction[env_ids] < 0
+        return starts.set_down(pose, env_ids, self.field, backwards, config.start_lateral * noise())
 
     def start(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""

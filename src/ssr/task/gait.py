@@ -6,12 +6,18 @@ import torch
 from torch import Tensor
 
 from ssr.physics.simulator import PhysicsState
+from ssr.task.saving import NamedTensors
 
 CONTACT_FORCE = 1.0  #: N, above which a foot counts as touching
 
 
-class Gait:
+class Gait(NamedTensors):
     """Contact, air and support clocks of n worlds, right foot before left."""
+
+    TENSORS = (
+        "contact", "first_contact", "air_steps", "landed_air_steps", "since_single_support",
+        "falling_speed", "last_foot_speed", "base_height",
+    )  # fmt: skip
 
     def __init__(self, num_envs: int) -> None:
         self.contact = torch.zeros(num_envs, 2, dtype=torch.bool)
@@ -50,15 +56,3 @@ class Gait:
         self.falling_speed[env_ids] = 0.0
         self.last_foot_speed[env_ids] = 0.0
         self.base_height[env_ids] = base_height
-
-    TENSORS = (
-        "contact", "first_contact", "air_steps", "landed_air_steps", "since_single_support",
-        "falling_speed", "last_foot_speed", "base_height",
-    )  # fmt: skip
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {name: getattr(self, name).clone() for name in self.TENSORS}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        for name in self.TENSORS:
-            setattr(self, name, state[name].clone())

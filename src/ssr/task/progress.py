@@ -8,13 +8,19 @@ from torch import Tensor
 from ssr.physics.simulator import PhysicsState
 from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
+from ssr.task.saving import NamedTensors
 from ssr.terrain.curriculum import crossed, next_levels
 from ssr.terrain.field import TerrainField
 from ssr.terrain.settings import LEVELS
 
 
-class Progress:
+class Progress(NamedTensors):
     """Episode clocks, distances and levels of n worlds."""
+
+    TENSORS = (
+        "level", "steps", "start_x", "covered", "commanded", "crossed", "omnidirectional", "fresh",
+        "reached_top",
+    )  # fmt: skip
 
     def __init__(self, num_envs: int, config: TaskConfig) -> None:
         self.config = config
@@ -66,15 +72,3 @@ class Progress:
             getattr(self, name)[env_ids] = 0
         for name in ("crossed", "omnidirectional", "fresh"):
             getattr(self, name)[env_ids] = False
-
-    TENSORS = (
-        "level", "steps", "start_x", "covered", "commanded", "crossed", "omnidirectional", "fresh",
-        "reached_top",
-    )  # fmt: skip
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {name: getattr(self, name).clone() for name in self.TENSORS}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        for name in self.TENSORS:
-            setattr(self, name, state[name].clone())

@@ -13,7 +13,6 @@ from ssr.symmetry.vectors import BASE_MAP, FOOT_MAP
 BASE_X = (-0.5, 1.2)  #: m, rows of H^b
 BASE_Y = (-0.45, 0.45)  #: m, columns of H^b
 CLIP = 1.0  #: m
-GAIN = 5.0
 
 
 @cache
@@ -45,6 +44,6 @@ def foot_map_points(sole_position: Tensor, yaw: Tensor, sole: Sole) -> Tensor:
     return turned(_foot_offsets(sole), sole_position[..., :2], yaw)
 
 
-def encode_heights(heights: Tensor, reference: Tensor) -> Tensor:
-    """clip(z_ref - h, -1, 1) · 5."""
-    return (reference - heights).clamp(-CLIP, CLIP) * GAIN
+def depth_below(reference: Tensor, heights: Tensor) -> Tensor:
+    """clip(z_ref - h, -1, 1) in metres; the layout's scale brings it to the network."""
+    return (reference - heights).clamp(-CLIP, CLIP)
