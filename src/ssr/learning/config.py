@@ -124,6 +124,7 @@ class ScheduleConfig:
     """When bootstrap terms fade and randomization ramps up: by measured tracking, not by the clock."""
 
     bootstrap: bool = False  #: begin with the task's bootstrap terms at full weight
+    min_bootstrap: float = 0.0  #: share of the bootstrap terms that stays for good
     ramp: bool = False  #: begin without dynamics randomization
     walking_ratio: float = 0.75  #: speed along the command ÷ commanded speed that counts as walking
     losing_ratio: float = 0.45  #: below it the bootstrap comes back

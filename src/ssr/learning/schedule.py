@@ -24,7 +24,7 @@ class Schedule:
         lost = self.tracking < config.losing_ratio
         if config.bootstrap:
             if walking:
-                self.bootstrap = max(0.0, self.bootstrap - 1.0 / config.fade_iterations)
+                self.bootstrap = max(config.min_bootstrap, self.bootstrap - 1.0 / config.fade_iterations)
             elif lost:
                 self.bootstrap = min(1.0, self.bootstrap + 1.0 / config.fade_iterations)
         if config.ramp and walking:
