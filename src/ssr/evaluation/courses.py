@@ -44,7 +44,7 @@ class Course:
             size = ""
         else:
             shown = self.setting[:1] if self.kind == "gap" else self.setting
-            size = " " + " / ".join(f"{100 * v:g}" for v in shown) + " cm"
+            size = " " + " / ".join(f"{100 * v:.3g}" for v in shown) + " cm"
         return f"{name}{size}{' ★' if self.beyond else ''}"
 
     @property
@@ -109,7 +109,8 @@ def at_level_or_setting(terrain: str, level: str | None, setting: str | None) ->
         raise UserError(f"{kind}: give --level {level} or --setting {setting}, not both.")
     if setting is not None:
         return Course(kind=kind, setting=parse_setting(kind, setting))
-    return Course(kind=kind, setting=setting_at(kind, 10 if level is None else parse_level(level)))
+    values = setting_at(kind, 10 if level is None else parse_level(level))
+    return Course(kind=kind, setting=tuple(round(v, 4) for v in values))
 
 
 def choose(sets: tuple[str, ...], terrain: str, setting: str | None) -> list[Course]:

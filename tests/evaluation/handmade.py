@@ -1,0 +1,53 @@
+"""A run directory with an untrained network, and trials written by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ssr.evaluation.trials import LASTED, Trials
+from ssr.learning import presets
+from ssr.learning.algorithm import network_config
+from ssr.learning.run_directory import RunDirectory
+from ssr.learning.writing import write_tensors
+from ssr.networks.build import Networks
+from ssr.robots import load
+
+
+def write_run(path: Path, seed: int = 0, iterations: tuple[int, ...] = (100,)) -> Path:
+    """What `ssr train --preset cpu` leaves behind, with random weights."""
+    config = replace(presets.preset("cpu"), seed=seed)
+    RunDirectory.create(path, config)
+    (path / "snapshots").mkdir()
+    for iteration in iterations:
+        torch.manual_seed(seed + iteration)
+        weights = Networks(load("x2"), network_config(config)).state_dict()
+        file = path / "snapshots" / f"{iteration:06d}.safetensors"
+        write_tensors(
+            file, {name: value.clone() for name, value in weights.items()}, {"iteration": str(iteration)}
+        )
+    return path
+
+
+def handmade(count: int = 3, **changes: object) -> Trials:
+    """Trials that lasted, with no footholds unless given."""
+    none, whole = np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.int32)
+    values: dict[str, object] = {
+        "ending": np.full(count, LASTED, dtype=np.int8),
+        "seconds": np.full(count, 20.0),
+        "distance": np.full(count, 19.0, dtype=np.float32),
+        "power": np.full(count, 100.0),
+        "foothold_trial": whole,
+        "foothold_foot": whole.astype(np.int8),
+        "foothold_step": whole.astype(np.int16),
+        "foothold_position": np.zeros((0, 2), dtype=np.float32),
+        "foothold_yaw": none,
+        "foothold_support": none,
+        "stance_trial": whole,
+        "stance_foot": whole.astype(np.int8),
+        "stance_peak": none,
+    }
+    return Trials(**(values | changes))  # type: ignore[arg-type]

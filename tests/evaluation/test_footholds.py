@@ -1,0 +1,136 @@
+"""Footholds as they are counted: a walk on known places gives hand-worked support, SFR, MSR and forces."""
+
+import numpy as np
+import pytest
+import torch
+from handmade import handmade
+
+from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.footholds import FootRecorder
+from ssr.evaluation.measures import measure
+from ssr.robots import load
+from ssr.symmetry.vectors import layouts
+from ssr.task.transition import Feet, Transition
+from ssr.terrain.field import TerrainField
+from ssr.terrain.strip import STRIP_POOL, make_strip
+from ssr.vision.heightmap import foot_map_points
+
+ROBOT = load("x2")
+PRIVILEGED = layouts(ROBOT).privileged
+AIR, STANCE = 8, 10  #: control steps
+
+
+class Walk:
+    """One robot whose feet are put down by hand on a strip, in turn, right foot first."""
+
+    def __init__(self, kind: str, *setting: float) -> None:
+        self.field = TerrainField(1, STRIP_POOL)
+        self.field.place([0], [make_strip(kind, setting)])
+        self.recorder = FootRecorder(1, PRIVILEGED)
+        self.position = torch.tensor([[[0.5, -0.1, 0.0], [0.5, 0.1, 0.0]]])
+
+    def step(self, contact: tuple[bool, bool], force: tuple[float, float], *, ended: bool = False) -> None:
+        maps = self.field.heights(foot_map_points(self.position, torch.zeros(1, 2), ROBOT.sole))
+        privileged = torch.zeros(1, PRIVILEGED.size)
+        below_sole = (self.position[..., 2:] - maps).clamp(-1.0, 1.0)
+        PRIVILEGED.get(privileged, "foot_height_maps")[:] = 5.0 * below_sole.flatten(1)
+        up = torch.zeros(1, 2, 3)
+        up[0, :, 2] = torch.tensor(force)
+        feet = Feet(
+            contact=torch.tensor([contact]),
+            force=up,
+            position=self.position.clone(),
+            yaw=torch.zeros(1, 2),
+            touchdown=torch.zeros(1, 2, dtype=torch.bool),
+        )
+        nothing, no = torch.zeros(1), torch.zeros(1, dtype=torch.bool)
+        transition = Transition(
+            reward=nothing, terms={}, terminated=torch.tensor([ended]), truncated=no, valid=~no,
+            privileged=privileged, proprioception=nothing, amp_frame=nothing, feet=feet,
+            base_position=torch.zeros(1, 3), base_yaw=nothing, terrain_type=no.long(), level=no.long(),
+            omnidirectional=no, power=nothing,
+        )  # fmt: skip
+        self.recorder.observe(transition, torch.ones(1, dtype=torch.bool))
+
+    def swing_and_stand(self, foot: int, x: float, peak: float = 500.0, stance: int = STANCE) -> None:
+        """Lift one foot, put it down with its centre at x, and stand on it."""
+        other = (foot == 1, foot == 0)
+        for _ in range(AIR):
+            self.step(other, (0.0, 300.0) if foot == 0 else (300.0, 0.0))
+        self.position[0, foot, 0] = x
+        self.position[0, foot, 2] = 0.0
+        for k in range(stance):
+            own = peak if k == 2 else 200.0
+            self.step((True, True), (own, 100.0) if foot == 0 else (100.0, own))
+
+
+def test_hand_worked_support_before_a_gap() -> None:
+    # The gap begins at x = 1.5; the patch is 0.225 m long, ten rows 2.5 cm apart.
+    walk = Walk("gap", 0.8)
+    places = {1.0: 1.0, 1.40: 0.9, 1.45: 0.7, 1.50: 0.5}
+    for k, x in enumerate(places):
+        walk.swing_and_stand(k % 2, x)
+    found = walk.recorder.footholds()
+    assert found.foot.tolist() == [0, 1, 0, 1]
+    assert found.position[:, 0] == pytest.approx(list(places), abs=1e-6)
+    assert found.support == pytest.approx(list(places.values()), abs=1e-6)
+
+    trials = handmade(1, foothold_trial=found.world, foothold_support=found.support)
+    measured = measure(trials, Conditions())
+    assert measured["sfr"].value == pytest.approx(0.5)  # 1.0 and 0.9 are safe, 0.7 and 0.5 are not
+    assert measured["msr"].value == pytest.approx((1.0 + 0.9 + 0.7 + 0.5) / 4)
+
+
+def test_support_is_that_of_the_contact_not_of_a_later_moment() -> None:
+    walk = Walk("gap", 0.8)
+    for _ in range(AIR):
+        walk.step((False, True), (0.0, 300.0))
+    walk.position[0, 0, 0] = 1.45
+    walk.step((True, True), (200.0, 100.0))
+    walk.position[0, 0, 0] = 1.30  # slides back onto the ground
+    for _ in range(4):
+        walk.step((True, True), (200.0, 100.0))
+    found = walk.recorder.footholds()
+    assert found.support.tolist() == pytest.approx([0.7])
+    assert found.step.tolist() == [AIR]
+
+
+def test_a_brush_a_hop_and_a_stumble_are_no_footholds() -> None:
+    walk = Walk("flat")
+    for _ in range(AIR):
+        walk.step((False, True), (0.0, 300.0))
+    walk.step((True, True), (200.0, 100.0))  # touches once,
+    walk.step((False, True), (0.0, 300.0))  # and is gone again
+    walk.step((True, True), (200.0, 100.0))  # after one step in the air
+    walk.step((True, True), (200.0, 100.0))
+    assert len(walk.recorder.footholds().world) == 0
+
+
+def test_peak_force_is_taken_per_stance_and_averaged() -> None:
+    walk = Walk("flat")
+    for foot, peak in ((0, 400.0), (1, 600.0), (0, 500.0), (1, 300.0)):
+        walk.swing_and_stand(foot, 1.0, peak)
+    walk.swing_and_stand(0, 1.0, 900.0)  # its stance does not end
+    stances = walk.recorder.stances()
+    # The left foot's last stance has not ended either: only a lift-off ends one.
+    assert stances.peak.tolist() == pytest.approx([400.0, 600.0, 500.0])
+    trials = handmade(1, stance_trial=stances.world, stance_peak=stances.peak)
+    assert measure(trials, Conditions())["pfcf"].value == pytest.approx(500.0)
+
+
+def test_standing_from_the_start_is_no_foothold() -> None:
+    walk = Walk("flat")
+    for _ in range(50):
+        walk.step((True, True), (200.0, 200.0))
+    assert len(walk.recorder.footholds().world) == 0
+    assert len(walk.recorder.stances().world) == 0
+
+
+def test_footholds_of_a_fallen_trial_do_not_count_on() -> None:
+    walk = Walk("flat")
+    walk.swing_and_stand(0, 1.0)
+    for _ in range(AIR):
+        walk.step((True, False), (300.0, 0.0))
+    walk.step((True, True), (200.0, 200.0), ended=True)
+    walk.step((True, True), (200.0, 200.0))
+    assert np.array_equal(walk.recorder.footholds().foot, [0])

@@ -1,0 +1,171 @@
+"""Trials: scripted policies get what they deserve, and a trial's course depends on nothing but its number."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ssr.evaluation import subject
+from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.courses import Course
+from ssr.evaluation.directions import commands, mirror_partners, walk
+from ssr.evaluation.measures import measure
+from ssr.evaluation.trials import FELL, Trials, run_trials
+from ssr.evaluation.worlds import TrialWorlds, strips_for
+
+FLAT = Course.of("flat")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def assert_same(one: Trials, other: Trials) -> None:
+    for f in fields(Trials):
+        assert np.array_equal(getattr(one, f.name), getattr(other, f.name)), f.name
+
+
+def test_standing_succeeds_but_traverses_nothing() -> None:
+    conditions = Conditions(seconds=4.0)
+    trials = run_trials(subject.load("scripted:stand"), FLAT, conditions, 0, 4)
+    measured = measure(trials, conditions)
+    assert measured["success"].value == 1.0
+    assert measured["traversal"].value == 0.0
+    assert abs(measured["distance"].value) < 0.1
+    assert len(trials.foothold_trial) == 0
+
+
+def test_falling_fails_early() -> None:
+    trials = run_trials(subject.load("scripted:fall"), FLAT, Conditions(), 0, 4)
+    assert measure(trials, Conditions())["success"].value == 0.0
+    assert (trials.ending == FELL).all()
+    assert (trials.seconds < 3.0).all()
+
+
+def test_marching_on_flat_ground_gives_supported_footholds_of_both_feet() -> None:
+    trials = run_trials(subject.load("scripted:stepper"), FLAT, Conditions(seconds=3.0), 0, 4)
+    assert set(trials.foothold_foot.tolist()) == {0, 1}
+    assert len(trials.foothold_trial) > 20
+    assert trials.foothold_support.mean() > 0.9
+    weight = 9.81 * 39.0
+    assert 0.5 * weight < trials.stance_peak.mean() < 3.0 * weight
+
+
+@pytest.mark.parametrize("who", ["stepper", "network"])
+def test_a_trial_does_not_depend_on_its_neighbours(who: str, run: Path) -> None:
+    tried = subject.load(str(run) if who == "network" else f"scripted:{who}")
+    course, conditions = Course.of("discrete", 0.1), Conditions(seconds=1.2, seed=3)
+    whole = run_trials(tried, course, conditions, 0, 6)
+    parts = [run_trials(tried, course, conditions, first, count) for first, count in ((0, 1), (1, 3), (4, 2))]
+    assert_same(whole, Trials.joined(parts))
+    assert_same(whole.first(4), Trials.joined(parts[:2]))
+    other = run_trials(tried, course, replace(conditions, seed=4), 0, 6)
+    assert not np.array_equal(whole.distance, other.distance)
+
+
+def test_sensor_noise_belongs_to_the_trial_too(run: Path) -> None:
+    tried, course = subject.load(str(run)), Course.of("gap", 0.4)
+    conditions = Conditions(seconds=0.6, sensor=True)
+    whole = run_trials(tried, course, conditions, 0, 3)
+    parts = [run_trials(tried, course, conditions, first, 1) for first in range(3)]
+    assert_same(whole, Trials.joined(parts))
+    clean = run_trials(tried, course, replace(conditions, sensor=False), 0, 3)
+    assert not np.array_equal(whole.power, clean.power)
+
+
+def make_worlds(conditions: Conditions, run: Path, count: int = 3) -> TrialWorlds:
+    tried = subject.load(str(run))
+    strips = strips_for(Course.of("stairs_down", 0.15, 0.30), range(count))
+    return TrialWorlds(tried.robot, tried.task, tried.camera, strips, range(count), conditions)
+
+
+def test_stress_reaches_the_worlds(run: Path) -> None:
+    conditions = Conditions(push=1.5, friction=0.35, payload=8.0)
+    env = make_worlds(conditions, run).env
+    env.reset()
+    assert env.dynamics is not None
+    assert env.dynamics.friction.tolist() == pytest.approx([0.35] * 3)
+    assert env.dynamics.base_added_mass.tolist() == pytest.approx([8.0] * 3)
+    assert env.config.randomization.push_velocity == (-1.5, 1.5)
+    assert conditions.label == "push-1.5_friction-0.35_payload-8"
+
+
+def test_without_stress_worlds_are_randomized_as_in_training(run: Path) -> None:
+    worlds = make_worlds(Conditions(), run, count=40)
+    worlds.begin()
+    env = worlds.env
+    trained = subject.load(str(run)).task.randomization
+    assert env.dynamics is not None
+    low, high = trained.added_mass
+    mass = env.dynamics.base_added_mass
+    assert float(mass.min()) < low + 0.2 * (high - low) and float(mass.max()) > high - 0.2 * (high - low)
+    assert set(env.delay.tolist()) == {0, 1, 2}
+    assert env.commands.speed.tolist() == [1.0] * 40 and not bool(env.commands.still.any())
+
+
+def test_a_frozen_camera_shows_its_last_image(run: Path) -> None:
+    worlds = make_worlds(Conditions(freeze_depth=0.2), run)
+    observation = worlds.begin()
+    seen = [observation.depth]
+    for _ in range(30):
+        worlds.step(torch.zeros(3, 21))
+        observation = worlds.observe()
+        seen.append(observation.depth)
+        assert observation.depth_fresh.any() == (worlds.steps % 5 == 0 and worlds.steps < 10)
+    assert not torch.equal(seen[0], seen[9])
+    assert torch.equal(seen[9], seen[30])
+
+
+def test_a_world_rests_once_its_trial_is_over() -> None:
+    tried = subject.load("scripted:fall")
+    worlds = TrialWorlds(tried.robot, tried.task, None, strips_for(FLAT, [0, 1]), [0, 1], Conditions())
+    actor = tried.actor()
+    actor.begin(2)
+    observation = worlds.begin()
+    while worlds.running.any():
+        worlds.step(actor.act(observation))
+        observation = worlds.observe()
+    before = worlds.env.simulator.qpos.copy()
+    worlds.step(actor.act(observation))
+    assert np.array_equal(before, worlds.env.simulator.qpos)
+    assert worlds.steps < 200
+
+
+def test_commands_in_all_directions_come_in_mirrored_pairs() -> None:
+    asked = np.array(commands())
+    mirrored = asked * np.array([1.0, -1.0, -1.0])
+    assert asked[mirror_partners()] == pytest.approx(mirrored, abs=1e-12)
+    assert np.abs(asked[:, 0]).max() <= 1.0 and np.abs(asked[:, 1]).max() <= 0.4
+
+
+def test_standing_still_is_symmetric_and_far_from_where_it_was_sent(monkeypatch) -> None:
+    monkeypatch.setattr("ssr.evaluation.directions.SECONDS", 1.0)
+    monkeypatch.setattr("ssr.evaluation.directions.REPEATS", 1)
+    paths = walk(subject.load("scripted:stand"), 0)
+    assert paths.lasted.all()
+    assert paths.asymmetry().max() < 0.05
+    assert paths.end_error()[0] == pytest.approx(0.6, abs=0.05)
+    assert paths.end_error()[8] < 0.05
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"seed": -1}, "seed"),
+        ({"friction": 0.0}, "friction"),
+        ({"push": -1.0}, "push"),
+        ({"payload": 100.0}, "payload"),
+        ({"freeze_depth": -1.0}, "freeze-depth"),
+    ],
+)
+def test_impossible_conditions_are_refused(given: dict, word: str) -> None:
+    from ssr.errors import UserError
+
+    with pytest.raises(UserError, match=word):
+        Conditions(**given)
