@@ -27,17 +27,17 @@ class NetworkActor:
     """The deterministic policy of a run.
 
     Matrix products round differently for different batch sizes, and a walk amplifies that to another walk.
-    So the networks always see `ROWS` robots, and trial i is always row i modulo `ROWS`: a trial's course then
+    So the networks always see `batch` robots, and trial i is always row i modulo `batch`: a trial's course then
     does not depend on how many others are tried along with it.
     """
 
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy.eval()
+    def __init__(self, policy: Policy, batch: int = ROWS) -> None:
+        self.policy, self.batch = policy.eval(), batch
 
     def begin(self, worlds: int, first: int = 0) -> None:
-        self.before = first % ROWS
+        self.before = first % self.batch
         self.worlds = worlds
-        self.rows = -(-(self.before + worlds) // ROWS) * ROWS
+        self.rows = -(-(self.before + worlds) // self.batch) * self.batch
         self.hidden = self.policy.initial_hidden(self.rows)
         self.features: Tensor | None = None
 
@@ -56,10 +56,9 @@ class NetworkActor:
         padded[self.before : self.before + self.worlds] = values
         return padded
 
-    @staticmethod
-    def _in_passes(network, *inputs: Tensor):
-        """`network` on `ROWS` rows at a time."""
-        results = [network(*parts) for parts in zip(*(x.split(ROWS) for x in inputs), strict=True)]
+    def _in_passes(self, network, *inputs: Tensor):
+        """`network` on `batch` rows at a time."""
+        results = [network(*parts) for parts in zip(*(x.split(self.batch) for x in inputs), strict=True)]
         if isinstance(results[0], tuple):
             return tuple(torch.cat(parts) for parts in zip(*results, strict=True))
         return torch.cat(results)
