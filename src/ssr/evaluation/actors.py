@@ -27,8 +27,8 @@ class NetworkActor:
     """The deterministic policy of a run.
 
     Matrix products round differently for different batch sizes, and a walk amplifies that to another walk.
-    So the networks always see `batch` robots, and trial i is always row i modulo `batch`: a trial's course then
-    does not depend on how many others are tried along with it.
+    So the networks always see `batch` robots, and trial i is always row i modulo `batch`: a trial's course
+    then does not depend on how many others are tried along with it.
     """
 
     def __init__(self, policy: Policy, batch: int = ROWS) -> None:
