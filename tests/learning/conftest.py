@@ -9,7 +9,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from ssr.learning.config import (  # noqa: E402
+from ssr.learning.config import (
     EncoderConfig,
     ImaginationConfig,
     PPOConfig,
@@ -17,8 +17,8 @@ from ssr.learning.config import (  # noqa: E402
     TrainConfig,
     WorldsConfig,
 )
-from ssr.networks.config import NetworkConfig  # noqa: E402
-from ssr.task.config import TaskConfig  # noqa: E402
+from ssr.networks.config import NetworkConfig
+from ssr.task.config import TaskConfig
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,12 @@ def run(ranks: Ranks, config: TrainConfig) -> dict[str, object]:
     torch.manual_seed(7 + ranks.rank)
     env = ToyWalker(num_envs=ranks.part(config.env.num_envs), seed=ranks.rank)
     algorithm = SSR(
-        robot=env.robot, num_envs=env.num_envs, config=config, field=env.field, reference=ToyMotion(), ranks=ranks
+        robot=env.robot,
+        num_envs=env.num_envs,
+        config=config,
+        field=env.field,
+        reference=ToyMotion(),
+        ranks=ranks,
     )
     trainer = Trainer(env, algorithm, ranks)
     metrics = [trainer.iterate() for _ in range(2)]

@@ -1,4 +1,4 @@
-"""SSR as a whole on the toy: it learns, its ablations drop what they say, and it goes on from a saved state."""
+"""SSR as a whole on the toy: it learns, its ablations drop what they say, it goes on from a saved state."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def test_contradicting_ablations_are_refused():
 
 
 def test_input_symmetry_encodes_what_the_mirrored_robot_would_see(tiny):
-    """Its second memory is that of the mirrored robot: a robot in the mirrored world acts on the same numbers."""
+    """Its second memory is that of the mirrored robot: encoding the mirrored world alone gives the same."""
     config = replace(tiny, ablation=AblationConfig(input_symmetry=True))
     env, algorithm = learner(config)
     algorithm.networks.encoder.eval()
@@ -61,7 +61,9 @@ def test_input_symmetry_encodes_what_the_mirrored_robot_would_see(tiny):
             images = rollout.camera.images[rollout.camera.index[t]].flip(-1)
             hidden = hidden * (~rollout.restarted[t]).unsqueeze(-1)
             latents, hidden = networks.encoder.step(history, networks.encoder.encode_images(images), hidden)
-            torch.testing.assert_close(rollout.actor_mirrored[t, :, -48:], latents.vector, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(
+                rollout.actor_mirrored[t, :, -48:], latents.vector, atol=1e-5, rtol=1e-5
+            )
 
 
 def test_the_camera_is_encoded_only_when_it_saw_something_new(tiny, monkeypatch):
@@ -105,4 +107,8 @@ def test_saved_state_goes_on_bit_for_bit(tiny):
 
     for name in expected:
         assert equal(expected[name], got[name]), name
-    assert (straight.iteration, straight.total_steps) == (second.iteration, second.total_steps) == (4, 4 * 24 * 8)
+    assert (
+        (straight.iteration, straight.total_steps)
+        == (second.iteration, second.total_steps)
+        == (4, 4 * 24 * 8)
+    )

@@ -44,7 +44,7 @@ def test_newest_is_chosen_and_older_ones_go(tmp_path):
     iteration, state = checkpoint.load(checkpoint.choose(tmp_path))
     assert iteration == state["n"] == 30
     assert checkpoint.load(checkpoint.choose(tmp_path, 20))[0] == 20
-    with pytest.raises(UserError, match="holds no checkpoint of iteration 10. It holds: 20, 30"):
+    with pytest.raises(UserError, match=r"holds no checkpoint of iteration 10\. It holds: 20, 30"):
         checkpoint.choose(tmp_path, 10)
 
 
@@ -146,11 +146,11 @@ def test_small_checkpoint_of_the_cpu_preset_is_small():
 
 @pytest.mark.parametrize("how", ["truncated", "altered", "emptied"])
 def test_damaged_small_checkpoint_is_refused(tiny, tmp_path, how):
-    env, algorithm = learner(tiny)
+    _, algorithm = learner(tiny)
     path = tmp_path / "small.safetensors"
     small_checkpoint.save(path, algorithm, tiny, 0, {"slope": [0]})
     damage(path, how)
-    with pytest.raises(UserError, match="damaged|altered"):
+    with pytest.raises(UserError, match=r"damaged|altered"):
         small_checkpoint.load(path)
 
 

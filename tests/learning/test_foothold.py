@@ -10,8 +10,8 @@ from toy import ToyWalker
 
 from ssr.learning.config import FootholdConfig
 from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_deficiency
-from ssr.terrain.settings import TERRAIN_TYPES
 from ssr.terrain.kinds import make_tile
+from ssr.terrain.settings import TERRAIN_TYPES
 
 STAIRS, SLOPE = TERRAIN_TYPES.index("stairs"), TERRAIN_TYPES.index("slope")
 CONFIG = FootholdConfig()
@@ -52,14 +52,16 @@ def stairs():
 def swing_value(stairs, x, usable=True, std=0.011):
     env, _, transition = stairs
     imagined = Imagined(
-        mean=torch.tensor([[[0.0, 0.0], [x, 0.0]]]), std=torch.full((1, 2), std), usable=torch.tensor([usable])
+        mean=torch.tensor([[[0.0, 0.0], [x, 0.0]]]),
+        std=torch.full((1, 2), std),
+        usable=torch.tensor([usable]),
     )
     stance = torch.tensor([[0.3, 0.9]])
     return guidance(transition, stance, imagined, env.field, env.robot.sole, CONFIG)[0].tolist()
 
 
 def test_swing_foot_is_judged_where_it_is_imagined(stairs):
-    env, tile, _ = stairs
+    _, tile, _ = stairs
     tread = 0.25
     middle = tile.first_edge + 2.5 * tread
     on_tread, on_edge = swing_value(stairs, middle), swing_value(stairs, middle + tread / 2)

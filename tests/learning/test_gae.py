@@ -13,9 +13,7 @@ def by_definition(rewards, values, last, ended):
     """Σ (γλ)^k δ_{t+k}, one world, in plain Python."""
     steps = len(rewards)
     following = [*values[1:], last]
-    surprises = [
-        rewards[t] + GAMMA * following[t] * (not ended[t]) - values[t] for t in range(steps)
-    ]
+    surprises = [rewards[t] + GAMMA * following[t] * (not ended[t]) - values[t] for t in range(steps)]
     out = []
     for t in range(steps):
         total, weight = 0.0, 1.0
@@ -38,7 +36,10 @@ def test_equals_the_definition(seed, steps):
     got = advantages(rewards, values, last, ended, discount=GAMMA, trace=LAMBDA)
     for world in range(3):
         expected = by_definition(
-            rewards[:, world].tolist(), values[:, world].tolist(), float(last[world]), ended[:, world].tolist()
+            rewards[:, world].tolist(),
+            values[:, world].tolist(),
+            float(last[world]),
+            ended[:, world].tolist(),
         )
         torch.testing.assert_close(got[:, world], torch.tensor(expected, dtype=torch.float64))
 

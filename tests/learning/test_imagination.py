@@ -20,7 +20,9 @@ def test_likelihood_is_that_of_the_gaussian():
 
 def labels(values):
     x = torch.tensor(values, dtype=torch.float32)
-    return Labels(input=x.unsqueeze(1).repeat(1, 3), foot=torch.zeros(len(x), dtype=torch.long), target=x.repeat(2, 1).T)
+    return Labels(
+        input=x.unsqueeze(1).repeat(1, 3), foot=torch.zeros(len(x), dtype=torch.long), target=x.repeat(2, 1).T
+    )
 
 
 def test_buffer_keeps_the_newest():

@@ -91,7 +91,9 @@ def test_the_acting_policy_is_the_updated_one_before_any_step(tiny):
     """Recomputed log-probabilities equal the stored ones: ratio 1, KL 0."""
     env, algorithm = learner(tiny)
     collect(env, algorithm)
-    still = replace(tiny.ppo, epochs=1, minibatches=1, learning_rate=0.0, min_learning_rate=0.0, max_learning_rate=0.0)
+    still = replace(
+        tiny.ppo, epochs=1, minibatches=1, learning_rate=0.0, min_learning_rate=0.0, max_learning_rate=0.0
+    )
     ppo = PPO(
         algorithm.networks.actor, algorithm.networks.critics, streams=tuple(algorithm.weights), config=still
     )
@@ -114,17 +116,22 @@ def test_masked_samples_do_not_matter(tiny):
     for advantage in (batch.advantage, spoiled):
         algorithm.networks.load_state_dict(before)
         ppo = PPO(
-            algorithm.networks.actor, algorithm.networks.critics, streams=tuple(algorithm.weights), config=tiny.ppo
+            algorithm.networks.actor,
+            algorithm.networks.critics,
+            streams=tuple(algorithm.weights),
+            config=tiny.ppo,
         )
         torch.manual_seed(3)
-        ppo.update(replace(batch, advantage=advantage, weight=weight), algorithm.networks.actor.std.detach(), 0.0)
+        ppo.update(
+            replace(batch, advantage=advantage, weight=weight), algorithm.networks.actor.std.detach(), 0.0
+        )
         results.append(ppo.optimizer.values.clone())
     assert torch.equal(*results)
     assert not torch.equal(results[0], torch.zeros_like(results[0]))
 
 
 def test_learning_rate_follows_the_divergence(tiny):
-    env, algorithm = learner(tiny)
+    _, algorithm = learner(tiny)
     ppo, rate = algorithm.ppo, 5e-4
     for kl, factor in ((0.1, 1 / 1.5), (0.02, 1.0), (0.001, 1.5)):
         ppo.optimizer.learning_rate = rate
@@ -158,7 +165,7 @@ def test_actor_and_critics_are_clipped_apart(tiny):
 
 
 def test_a_poisoned_world_hurts_nobody_else(tiny):
-    """Others' trajectories stay bit-identical until the next update, its sample is masked, the update is finite."""
+    """Others' trajectories are bit-identical until the update, its sample is masked, the update is finite."""
     runs = []
     for poison in (None, (7, 3)):
         env, algorithm = learner(tiny)

@@ -1,4 +1,4 @@
-"""The `paper` preset is the paper; every difference of the others is listed, with its reason, in one place."""
+"""The `paper` preset is the paper; every difference of the others is listed once, with its reason."""
 
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -74,7 +74,9 @@ def test_paper_preset_starts_and_randomizes_as_the_paper():
 def flat(config, path=""):
     if not is_dataclass(config):
         return {path.rstrip("."): config}
-    return {k: v for f in fields(config) for k, v in flat(getattr(config, f.name), f"{path}{f.name}.").items()}
+    return {
+        k: v for f in fields(config) for k, v in flat(getattr(config, f.name), f"{path}{f.name}.").items()
+    }
 
 
 @pytest.mark.parametrize("name", ["cpu", "smoke"])
@@ -90,7 +92,9 @@ def test_every_difference_is_listed_once_with_a_reason(name):
 
 def test_the_document_says_what_the_presets_are():
     path = Path(__file__).parents[2] / "docs" / "presets.md"
-    assert path.read_text() == presets.document(), "write it anew: python -m ssr.learning.presets > docs/presets.md"
+    assert path.read_text() == presets.document(), (
+        "write it anew: python -m ssr.learning.presets > docs/presets.md"
+    )
 
 
 def test_unknown_preset_is_one_line():

@@ -49,7 +49,9 @@ def test_storage_does_not_change_when_the_environment_does():
     env = ToyWalker(num_envs=4)
     rollout = Rollout(steps=8, num_envs=4, history=5, sizes=SIZES, streams=("locomotion",))
     _, _, observation = collect(env, rollout, 8, torch.ones(4, dtype=torch.bool), env.reset())
-    kept = [x.clone() for x in (rollout.history.frames, rollout.camera.images, rollout.privileged, rollout.valid)]
+    kept = [
+        x.clone() for x in (rollout.history.frames, rollout.camera.images, rollout.privileged, rollout.valid)
+    ]
     for tensor in (observation.history, observation.depth, observation.privileged, env.history, env._depth):
         tensor.fill_(1e6)
     env.step(torch.randn(4, 21))
@@ -84,4 +86,6 @@ def test_a_step_that_went_bad_is_masked_and_cut():
     rollout.put_reward(0, "locomotion", transition.reward + transition.privileged.sum(-1))
     assert rollout.valid[0].tolist() == [True, False, True]
     assert rollout.ended[0].tolist() == [False, True, False]
-    assert rollout.next_proprioception[0].isfinite().all() and rollout.rewards["locomotion"][0].isfinite().all()
+    assert (
+        rollout.next_proprioception[0].isfinite().all() and rollout.rewards["locomotion"][0].isfinite().all()
+    )

@@ -17,7 +17,16 @@ from ssr.errors import UserError
 from ssr.learning import checkpoint
 from ssr.learning.run_directory import read_metrics
 
-TINY = ("--preset", "smoke", "--env.num-envs", "4", "--run.checkpoint-minutes", "0", "--run.kept-checkpoints", "9")
+TINY = (
+    "--preset",
+    "smoke",
+    "--env.num-envs",
+    "4",
+    "--run.checkpoint-minutes",
+    "0",
+    "--run.kept-checkpoints",
+    "9",
+)
 
 
 def test_smoke_run_learns_and_leaves_a_complete_directory(tmp_path):
@@ -27,19 +36,31 @@ def test_smoke_run_learns_and_leaves_a_complete_directory(tmp_path):
     assert [m["iteration"] for m in metrics] == list(range(1, 26))
     returns = [m["return/locomotion"] for m in metrics if "return/locomotion" in m]
     assert sum(returns[-5:]) / 5 > sum(returns[:5]) / 5, "returns rise"
-    for name in ("wall_seconds", "peak_memory_mb", "level/slope", "reached_top/slope", "tracking", "kl", "std"):
+    for name in (
+        "wall_seconds",
+        "peak_memory_mb",
+        "level/slope",
+        "reached_top/slope",
+        "tracking",
+        "kl",
+        "std",
+    ):
         assert name in metrics[-1], name
     contract = json.loads((path / "contract.json").read_text())
     assert len(contract["joints"]) == 21 and contract["camera_period"] == 5
-    assert sorted(p.name for p in (path / "snapshots").iterdir()) == ["000010.safetensors", "000020.safetensors"]
+    assert sorted(p.name for p in (path / "snapshots").iterdir()) == [
+        "000010.safetensors",
+        "000020.safetensors",
+    ]
     assert (path / "small.safetensors").stat().st_size < 12e6
     assert list(path.glob("events.out.tfevents.*"))
     with pytest.raises(UserError, match="already holds a run"):
         command(["--preset", "smoke", "--run", str(path)])
     more = tmp_path / "more"
-    assert command(
-        ["--continue", str(path / "small.safetensors"), "--run", str(more), "--run.iterations", "1"]
-    ) == 0
+    assert (
+        command(["--continue", str(path / "small.safetensors"), "--run", str(more), "--run.iterations", "1"])
+        == 0
+    )
     before = load_file(path / "snapshots" / "000020.safetensors")
     after = load_file(checkpoint.choose(more) / "rank0.safetensors")
     moved = (before["actor.std"] - after["/algorithm/networks/actor.std"]).abs().max()
@@ -74,12 +95,14 @@ def test_a_killed_run_goes_on_bit_for_bit(tmp_path):
 
     newest = checkpoint.choose(killed) / "rank0.safetensors"
     newest.write_bytes(newest.read_bytes()[:1000])
-    with pytest.raises(UserError, match="truncated or altered.*--iteration 5"):
+    with pytest.raises(UserError, match=r"truncated or altered.*--iteration 5"):
         command(["--resume", str(killed), "--run.iterations", "7"])
 
 
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.shape == b.shape and torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
+    return a.shape == b.shape and torch.equal(
+        a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)
+    )
 
 
 @pytest.mark.parametrize(

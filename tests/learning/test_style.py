@@ -26,7 +26,13 @@ class Sway:
 def style(num_envs=10, steps=24, motion=None, count=5):
     networks = NetworkConfig(discriminators=count, discriminator_hidden=(64, 32))
     return Style(
-        Discriminators(63, networks), motion or Sway(), frame_size=63, steps=steps, num_envs=num_envs, seed=0, config=CONFIG
+        Discriminators(63, networks),
+        motion or Sway(),
+        frame_size=63,
+        steps=steps,
+        num_envs=num_envs,
+        seed=0,
+        config=CONFIG,
     )
 
 
@@ -54,10 +60,17 @@ def test_discriminators_separate_and_style_rises_towards_reference():
         learner.update()
     for k, name in enumerate(TERRAIN_TYPES):
         reference = learner.reference.amp_windows(name, 200, generator)
-        of_reference, of_noise = score(learner, k, reference).mean(), score(learner, k, torch.randn(200, 5, 63)).mean()
+        of_reference, of_noise = (
+            score(learner, k, reference).mean(),
+            score(learner, k, torch.randn(200, 5, 63)).mean(),
+        )
         assert of_reference > 0.4 and of_noise < -0.4
         rewards = [
-            float(style_reward(score(learner, k, (1 - share) * torch.randn(200, 5, 63) + share * reference)).mean())
+            float(
+                style_reward(
+                    score(learner, k, (1 - share) * torch.randn(200, 5, 63) + share * reference)
+                ).mean()
+            )
             for share in (0.0, 0.5, 1.0)
         ]
         assert rewards[0] < rewards[1] < rewards[2]
@@ -86,7 +99,9 @@ def test_each_world_is_judged_by_its_terrain_and_the_apron_by_slope():
         learner.observe(t, transition, torch.full((5,), t == 0))
     rewards = learner.rewards(torch.ones(4, 5, dtype=torch.bool))
     assert rewards.shape == (4, 5) and (rewards >= 0).all()
-    assert learner.replay.seen.tolist() == [4 + 2, 4, 4, 2, 4], "one world per type; world 3 leaves for the apron"
+    assert learner.replay.seen.tolist() == [4 + 2, 4, 4, 2, 4], (
+        "one world per type; world 3 leaves for the apron"
+    )
 
 
 def test_one_discriminator_for_all_terrains():

@@ -1,4 +1,4 @@
-"""A walker without a body: two actions push a point, its feet step by the clock. Same interface as the task's."""
+"""A walker without a body: two actions push a point, its feet step by the clock. The task's interface."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ SWING = 8  #: control steps each foot is in the air, in turn
 
 
 class ToyWalker:
-    """Reward exp(-‖v - command‖²): a policy that copies the command into its first two actions earns all of it."""
+    """Reward exp(-‖v - command‖²): copying the command into the first two actions earns all of it."""
 
-    def __init__(self, num_envs: int = 8, seed: int = 0, history: int = 5, episode: int = 60, camera: int = 5):
+    def __init__(
+        self, num_envs: int = 8, seed: int = 0, history: int = 5, episode: int = 60, camera: int = 5
+    ):
         self.robot = load("x2")
         self.num_envs, self.history_length, self.episode, self.camera = num_envs, history, episode, camera
         self.layouts = layouts(self.robot)
@@ -141,8 +143,10 @@ class ToyWalker:
         due = (torch.arange(self.num_envs) + self.now) % self.camera == 0
         self._fresh = due | ended
         image = 0.5 + self.rand(self.num_envs, 36, 36)
-        self._depth = image if not hasattr(self, "_depth") else torch.where(
-            self._fresh.view(-1, 1, 1), image, self._depth
+        self._depth = (
+            image
+            if not hasattr(self, "_depth")
+            else torch.where(self._fresh.view(-1, 1, 1), image, self._depth)
         )
         return self.observation()
 
@@ -154,7 +158,17 @@ class ToyWalker:
             privileged=self.privileged(self.facts()),
         )
 
-    TENSORS = ("velocity", "position", "yaw", "command", "action", "steps", "feet_position", "history", "levels")
+    TENSORS = (
+        "velocity",
+        "position",
+        "yaw",
+        "command",
+        "action",
+        "steps",
+        "feet_position",
+        "history",
+        "levels",
+    )
 
     def state_dict(self) -> dict[str, object]:
         state: dict[str, object] = {name: getattr(self, name).clone() for name in self.TENSORS}

@@ -64,7 +64,9 @@ class SSR:
         self.weights = config.stream_weights()
         streams, vectors = tuple(self.weights), self.networks.layouts
         self.vectors = vectors
-        sizes = {name: getattr(vectors, name).size for name in ("proprioception", "actor", "privileged", "action")}
+        sizes = {
+            name: getattr(vectors, name).size for name in ("proprioception", "actor", "privileged", "action")
+        }
         self.mirrors_input = config.ablation.input_symmetry
         self.rollout = Rollout(
             steps=config.ppo.steps,
@@ -120,20 +122,21 @@ class SSR:
         self.last_privileged = torch.zeros(num_envs, sizes["privileged"], device=device)
         self.t = 0
 
-    # ---- acting ---------------------------------------------------------------------------------------------
+    # ---- acting -----------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def act(self, observation: Observation) -> Tensor:
         """Actions (n, A) for what all worlds see, drawn from the policy."""
-        with self.stopwatch("inference"):
-            t, rollout = self.t, self.rollout
-            if t == 0:
-                rollout.begin()
-            rollout.put_observation(t, observation, self.restarted)
-            self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
-            if t == 0:
-                self.first_hidden = self.hidden.clone()
+        t, rollout = self.t, self.rollout
+        if t == 0:
+            rollout.begin()
+        rollout.put_observation(t, observation, self.restarted)
+        self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
+        if t == 0:
+            self.first_hidden = self.hidden.clone()
+        with self.stopwatch("encoding"):
             sides = self._encode(observation, everything=t == 0)
+        with self.stopwatch("acting"):
             rollout.actor[t] = sides[0]
             if rollout.actor_mirrored is not None:
                 rollout.actor_mirrored[t] = sides[1]
@@ -146,7 +149,7 @@ class SSR:
         return action.clone()
 
     def _encode(self, observation: Observation, everything: bool) -> Tensor:
-        """o^a (1, n, O); with input-level symmetry also of the mirrored input, (2, n, O), in the same pass."""
+        """o^a (1, n, O); with input symmetry also of the mirrored input, (2, n, O), in the same pass."""
         encoder, sides, n = self.networks.encoder, len(self.hidden), len(self.restarted)
         fresh = torch.arange(n, device=self.device)
         if not everything:  # weights have not changed since: only new images are encoded
@@ -162,7 +165,7 @@ class SSR:
         velocity = self.networks.estimator(history)
         return actor_observation(history, velocity, latents).unflatten(0, (sides, n))
 
-    # ---- watching -------------------------------------------------------------------------------------------
+    # ---- watching ---------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def observe(self, transition: Transition) -> None:
@@ -176,7 +179,12 @@ class SSR:
             )
             if "foothold" in self.weights:
                 deficiency = guidance(
-                    transition, stance, self._imagine(t, transition), self.field, self.robot.sole, self.config.foothold
+                    transition,
+                    stance,
+                    self._imagine(t, transition),
+                    self.field,
+                    self.robot.sole,
+                    self.config.foothold,
                 )
                 reward = foothold_reward(deficiency, transition.terrain_type, self.config.foothold.sigma)
                 rollout.put_reward(t, "foothold", reward * self.config.task.control_period)
@@ -201,12 +209,13 @@ class SSR:
         position, yaw = self.footsteps.base_position[:, None], self.footsteps.base_yaw[:, None]
         return Imagined(mean=to_tile(mean, position, yaw), std=std, usable=usable)
 
-    # ---- learning -------------------------------------------------------------------------------------------
+    # ---- learning ---------------------------------------------------------------------------------------
 
     def update(self) -> dict[str, float]:
-        """Learn from the rollout: style, PPO, encoder, imagination. Returns metrics, the same on every rank."""
+        """Learn from the rollout: style, PPO, encoder, imagination. Metrics are the same on every rank."""
         assert self.t == self.rollout.steps, "a rollout must be complete before an update"
-        clock, rollout, metrics = self.stopwatch, self.rollout, {}
+        clock, rollout = self.stopwatch, self.rollout
+        metrics: dict[str, float] = {}
         with clock("style"):
             if self.style is not None:
                 reward = self.style.rewards(rollout.valid) * self.config.task.control_period
@@ -253,12 +262,14 @@ class SSR:
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task
         longest = task.control_steps(task.termination.episode_seconds)
-        survival = min(1.0, 1.0 / max(1e-6, metrics.get("falls_per_minute", 0.0) * longest * task.control_period / 60))
+        survival = min(
+            1.0, 1.0 / max(1e-6, metrics.get("falls_per_minute", 0.0) * longest * task.control_period / 60)
+        )
         self.schedule.advance(metrics.get("tracking", 0.0), survival)
         metrics |= {"bootstrap": self.schedule.bootstrap, "ramp": self.schedule.ramp}
 
     def _mirror(self) -> Callable[[Rollout], tuple[Tensor, Tensor, Tensor]] | None:
-        """How the rollout is mirrored: in latent space (SSR), by the encoded mirrored input, or not at all."""
+        """How the rollout is mirrored: in latent space, by the encoded mirrored input, or not at all."""
         if self.config.ablation.no_symmetry:
             return None
         vectors = self.vectors
@@ -277,7 +288,7 @@ class SSR:
         """What evaluation, viewer and export use; it shares the weights in training."""
         return self.networks.policy()
 
-    # ---- saving ---------------------------------------------------------------------------------------------
+    # ---- saving -----------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """Everything learning needs to go on bit for bit, between two iterations."""

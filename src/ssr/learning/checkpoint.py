@@ -1,7 +1,7 @@
 """Full checkpoints: everything a run needs to go on bit for bit. Atomic, checksummed, loading runs no code.
 
-A checkpoint is a directory `checkpoints/<iteration>` with one safetensors file per rank and a `state.json` that
-holds their SHA-256 sums; the directory appears under its name only when it is complete.
+A checkpoint is a directory `checkpoints/<iteration>` with one safetensors file per rank and a `state.json`
+that holds their SHA-256 sums; the directory appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(checkpoint, f"its {STATE} was truncated or altered") from error
     if size != ranks.size:
-        raise UserError(f"{checkpoint} was written by {size} ranks, not {ranks.size}. Resume with --ranks {size}.")
+        raise UserError(
+            f"{checkpoint} was written by {size} ranks, not {ranks.size}. Resume with --ranks {size}."
+        )
     tensor_name, skeleton_name = _rank_files(ranks.rank)
     for name in (tensor_name, skeleton_name):
         path = checkpoint / name

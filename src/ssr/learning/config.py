@@ -1,4 +1,4 @@
-"""Every number of the learning side. Defaults are the paper's (Tables 6, 9); comments mark what it leaves open."""
+"""Every number of learning. Defaults are the paper's (Tables 6, 9); comments say where it is silent."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def as_dict(config: Any) -> Any:
 
 
 def from_dict(kind: type, values: Mapping[str, Any], path: str = "") -> Any:
-    """The dataclass `kind` with the given values; the others keep their defaults. Unknown names are refused."""
+    """The dataclass `kind` with the given values, defaults for the rest. Unknown names are refused."""
     hints = typing.get_type_hints(kind)
     known = {f.name for f in fields(kind)}
     for name in values:

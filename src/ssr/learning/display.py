@@ -17,12 +17,18 @@ from ssr.terrain.settings import TERRAIN_TYPES
 ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "speed",
-        (("steps/s", "steps_per_second", ",.0f"), ("M steps", "total_steps", "M"), ("memory MB", "peak_memory_mb", ",.0f")),
+        (
+            ("steps/s", "steps_per_second", ",.0f"),
+            ("M steps", "total_steps", "M"),
+            ("memory MB", "peak_memory_mb", ",.0f"),
+        ),
     ),
     (
         "return",
-        tuple((name, f"return/{name}", ".2f") for name in ("locomotion", "foothold", "style"))
-        + (("episode", "episode_steps", ".0f"),),
+        (
+            *((name, f"return/{name}", ".2f") for name in ("locomotion", "foothold", "style")),
+            ("episode", "episode_steps", ".0f"),
+        ),
     ),
     (
         "walking",
@@ -37,7 +43,12 @@ ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("level", tuple((name, f"level/{name}", ".1f") for name in TERRAIN_TYPES)),
     (
         "policy",
-        (("lr", "learning_rate", ".1e"), ("KL", "kl", ".4f"), ("std", "std", ".2f"), ("entropy", "entropy", ".1f")),
+        (
+            ("lr", "learning_rate", ".1e"),
+            ("KL", "kl", ".4f"),
+            ("std", "std", ".2f"),
+            ("entropy", "entropy", ".1f"),
+        ),
     ),
     (
         "footholds",
@@ -63,7 +74,9 @@ def _number(metrics: Mapping[str, float], key: str, form: str) -> str:
 def panel(metrics: Mapping[str, float]) -> Table:
     grid = Table.grid(padding=(0, 2))
     for title, cells in ROWS:
-        shown = [f"[dim]{name}[/] {_number(metrics, key, form)}" for name, key, form in cells if key in metrics]
+        shown = [
+            f"[dim]{name}[/] {_number(metrics, key, form)}" for name, key, form in cells if key in metrics
+        ]
         if shown:
             grid.add_row(f"[bold]{title}[/]", "   ".join(shown))
     return grid
@@ -76,12 +89,13 @@ def line(metrics: Mapping[str, float], iterations: int, left: str) -> str:
     return (
         f"{int(metrics['iteration'])}/{iterations}  {pick('steps_per_second', ',.0f')} steps/s  "
         f"{pick('total_steps', 'M')}M  left {left}  "
-        f"return {pick('return/locomotion', '.2f')}/{pick('return/foothold', '.2f')}/{pick('return/style', '.2f')}  "
+        f"return {'/'.join(pick(f'return/{name}', '.2f') for name in ('locomotion', 'foothold', 'style'))}  "
         f"episode {pick('episode_steps', '.0f')}  track {pick('tracking', '.2f')}  "
-        f"steps {pick('touchdowns_per_second', '.2f')}/s  level {levels or '–'}  lr {pick('learning_rate', '.0e')}  "
+        f"steps {pick('touchdowns_per_second', '.2f')}/s  level {levels or '–'}  "
+        f"lr {pick('learning_rate', '.0e')}  "
         f"kl {pick('kl', '.3f')}  std {pick('std', '.2f')}  boot {pick('bootstrap', '.2f')}  "
-        f"ramp {pick('ramp', '.2f')}  rmse {pick('foothold_rmse', '.3f')}  safe {pick('safe_foothold_rate', '.0%')}  "
-        f"latents {pick('active_latents', '.0f')}"
+        f"ramp {pick('ramp', '.2f')}  rmse {pick('foothold_rmse', '.3f')}  "
+        f"safe {pick('safe_foothold_rate', '.0%')}  latents {pick('active_latents', '.0f')}"
     )
 
 
@@ -94,7 +108,9 @@ def duration(seconds: float) -> str:
 class Display:
     """Shows the metrics of each iteration; used as a context."""
 
-    def __init__(self, iterations: int, first: int, stream: TextIO | None = None, every: float = 10.0) -> None:
+    def __init__(
+        self, iterations: int, first: int, stream: TextIO | None = None, every: float = 10.0
+    ) -> None:
         self.iterations, self.first, self.every = iterations, first, every
         self.console = Console(file=stream or sys.stderr)
         self.started, self.last = time.monotonic(), 0.0

@@ -37,7 +37,9 @@ def device_of(config: TrainConfig) -> str:
 def rank_count(config: TrainConfig) -> int:
     """One rank per core or GPU unless the configuration says otherwise."""
     if config.ranks < 0:
-        raise UserError(f"--ranks {config.ranks}: give the number of processes, or 0 for one per core or GPU.")
+        raise UserError(
+            f"--ranks {config.ranks}: give the number of processes, or 0 for one per core or GPU."
+        )
     if config.ranks:
         return config.ranks
     if device_of(config) == "cuda":
@@ -63,7 +65,14 @@ def _stop_with_parent() -> None:
 
 
 def _child(
-    rank: int, size: int, port: int, device: str, threads: int, tell: Connection, work: Callable[..., Any], *rest: Any
+    rank: int,
+    size: int,
+    port: int,
+    device: str,
+    threads: int,
+    tell: Connection,
+    work: Callable[..., Any],
+    *rest: Any,
 ) -> None:
     """The life of one rank: join the local group over the loopback interface, work, tell how it ended."""
     threading.Thread(target=_stop_with_parent, daemon=True).start()
@@ -105,7 +114,9 @@ def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> N
     for rank in range(size):
         ear, mouth = context.Pipe(duplex=False)
         child = context.Process(
-            target=_child, args=(rank, size, store.port, device, threads, mouth, work, *arguments), daemon=True
+            target=_child,
+            args=(rank, size, store.port, device, threads, mouth, work, *arguments),
+            daemon=True,
         )
         child.start()
         mouth.close()

@@ -1,4 +1,4 @@
-"""The foothold reward r^f (Sec. 3.2, Eq. 2 and 3): support under stance feet now, under swing feet as imagined."""
+"""The foothold reward r^f (Eq. 2, 3): support under stance feet now, under swing feet as imagined."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def guidance(
     sole: Sole,
     config: FootholdConfig,
 ) -> Tensor:
-    """ρ̃ (n, 2): ρ of feet in contact after the step, E_q[ρ] of feet in the air where imagination is usable."""
+    """ρ̃ (n, 2): ρ of feet in contact after the step, E_q[ρ] of feet in the air where that is usable."""
     contact = transition.feet.contact
     deficiency = torch.where(contact, stance, 0.0)
     if imagined is None:

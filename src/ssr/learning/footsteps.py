@@ -82,15 +82,11 @@ class FootstepRecorder(NamedTensors):
         labels = self._label(confirmed, now)
 
         force = feet.force
-        pressed = (force[..., 2] > self.config.min_force) & (
-            force[..., 2] >= force[..., :2].norm(dim=-1)
-        )
+        pressed = (force[..., 2] > self.config.min_force) & (force[..., 2] >= force[..., :2].norm(dim=-1))
         landed = feet.contact & (self.air_steps >= self.config.min_air_steps) & pressed & sound
         self.landing = landed
         self.landing_steps = torch.where(landed, self.recorded, 0)
-        self.landing_point = torch.where(
-            landed.unsqueeze(-1), feet.position[..., :2], self.landing_point
-        )
+        self.landing_point = torch.where(landed.unsqueeze(-1), feet.position[..., :2], self.landing_point)
         self.air_steps = torch.where(feet.contact, 0, self.air_steps + 1)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
         self.recorded = torch.where(feet.contact, 0, stored).clamp_max(self.config.max_swing_steps)

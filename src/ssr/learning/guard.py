@@ -44,7 +44,9 @@ def first_bad(algorithm: SSR) -> tuple[str, Tensor] | None:
 def report(algorithm: SSR, run: Path, iteration: int, rank: int) -> UserError:
     """Dump the iteration's tensors and say which one went bad first."""
     path = run / f"bad_iteration_{iteration:06d}_rank{rank}.safetensors"
-    write_tensors(path, {name: tensor.detach().cpu().contiguous().clone() for name, tensor in flow(algorithm)})
+    write_tensors(
+        path, {name: tensor.detach().cpu().contiguous().clone() for name, tensor in flow(algorithm)}
+    )
     bad = first_bad(algorithm)
     if bad is None:
         where = "a loss, though no stored tensor did"

@@ -73,9 +73,7 @@ class Imagination:
         device: str = "cpu",
     ) -> None:
         self.model, self.config, self.ranks, self.state_size = model, config, ranks, state_size
-        self.buffer = LabelBuffer(
-            max(1, config.capacity // ranks.size), state_size + action_size, device
-        )
+        self.buffer = LabelBuffer(max(1, config.capacity // ranks.size), state_size + action_size, device)
         self.fresh: list[Labels] = []  #: labels the model has not been trained on
         self.total = 0  #: labels ever seen, over all ranks
         self.rmse = float("inf")  #: m, on labels before they were trained on

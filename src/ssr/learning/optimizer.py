@@ -73,7 +73,7 @@ class FlatAdam:
     def backward(self, loss: Tensor) -> None:
         """Gradient of `loss`, averaged over the ranks together with `extras`, clipped per network."""
         self.gradient.zero_()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.ranks.mean_(self._reduced)
         for name, part in self.parts.items():
             norm = float(torch.linalg.vector_norm(part))

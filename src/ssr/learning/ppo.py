@@ -20,7 +20,6 @@ from ssr.networks.critics import Critics
 from ssr.networks.gaussian import divergence, entropy, log_probability
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """Flat samples of one iteration and their mirror images. k streams in the order of `streams`."""
@@ -130,7 +129,7 @@ class PPO:
     def update(
         self, batch: Batch, std: Tensor, entropy_coefficient: float, min_std: float = 0.0
     ) -> dict[str, float]:
-        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted; min_std: its floor now."""
+        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted, min_std its floor."""
         old_std = std.clone()
         size = batch.size // self.config.minibatches
         sums: dict[str, float] = {}
@@ -193,7 +192,7 @@ class PPO:
         ]
 
     def _adapt(self, kl: float) -> None:
-        """Adaptive KL: the learning rate falls where the policy moved too far and rises where it hardly moved."""
+        """The learning rate falls where the policy moved too far and rises where it hardly moved."""
         config, rate = self.config, self.optimizer.learning_rate
         if kl > 2.0 * config.desired_kl:
             rate /= 1.5

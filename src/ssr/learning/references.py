@@ -11,7 +11,7 @@ from ssr.terrain.settings import TERRAIN_TYPES
 
 
 class ReferenceStarts:
-    """Draws start poses above flat ground at the origin, heading along +x, for worlds of given terrain types."""
+    """Draws start poses above flat ground at the origin, heading along +x, by terrain type."""
 
     def __init__(self, motion: MotionDataset) -> None:
         self.motion = motion

@@ -1,4 +1,4 @@
-"""One iteration's experience: T steps of n worlds, every proprioceptive frame and camera image stored once."""
+"""One iteration's experience: T steps of n worlds, every frame and every camera image stored once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ssr.task.transition import Observation, Transition
 class FrameHistory:
     """Windows over a growing sequence of frames, stored without repeating them.
 
-    A window begins with the episode's first frame repeated, as the environment's own windows do. The window of
-    step t spans `length` frames `stride` steps apart, the newest last.
+    A window begins with the episode's first frame repeated, as the environment's own windows do. The window
+    of step t spans `length` frames `stride` steps apart, the newest last.
     """
 
     def __init__(
@@ -73,9 +73,7 @@ class CameraFrames:
         """Store the images of the worlds where `fresh`; the others still see their previous one."""
         worlds = fresh.nonzero().squeeze(1)
         self.index[t] = self.index[t - 1] if t else 0
-        self.index[t, worlds] = torch.arange(
-            self._count, self._count + len(worlds), device=self.index.device
-        )
+        self.index[t, worlds] = torch.arange(self._count, self._count + len(worlds), device=self.index.device)
         self._images.append(depth[worlds].clone())
         self._owners.append(worlds)
         self._count += len(worlds)

@@ -80,7 +80,9 @@ class RunDirectory:
         folder = self.path / "snapshots"
         folder.mkdir(exist_ok=True)
         path = folder / f"{iteration:06d}.safetensors"
-        weights = {k: v.detach().cpu().contiguous().clone() for k, v in algorithm.networks.state_dict().items()}
+        weights = {
+            k: v.detach().cpu().contiguous().clone() for k, v in algorithm.networks.state_dict().items()
+        }
         write_tensors(path, weights, {"iteration": str(iteration)})
         return path
 

@@ -111,7 +111,9 @@ class Session:
             return self.trainer.iterate()
         except NonFiniteGradient as error:
             number = self.trainer.iteration + 1
-            raise guard.report(self.trainer.algorithm, self.directory.path, number, self.ranks.rank) from error
+            raise guard.report(
+                self.trainer.algorithm, self.directory.path, number, self.ranks.rank
+            ) from error
 
     def save(self) -> None:
         trainer, path = self.trainer, self.directory.path
@@ -119,7 +121,11 @@ class Session:
         if self.ranks.first:
             small_checkpoint.save(path / SMALL, trainer.algorithm, self.config, trainer.iteration, levels)
         checkpoint.save(
-            path, trainer.iteration, trainer.state_dict(), kept=self.config.run.kept_checkpoints, ranks=self.ranks
+            path,
+            trainer.iteration,
+            trainer.state_dict(),
+            kept=self.config.run.kept_checkpoints,
+            ranks=self.ranks,
         )
         self.saved_at = time.monotonic()
 

@@ -1,7 +1,7 @@
 """Small checkpoints: what is worth keeping of a run in one file of a few megabytes.
 
-Weights in full precision, Adam's moments in bfloat16 (their range matters more than their digits), normalisers,
-levels, learning rates and schedule. Training goes on from it while the buffers refill.
+Weights in full precision, Adam's moments in bfloat16 (their range matters more than their digits),
+normalisers, levels, learning rates and schedule. Training goes on from it while the buffers refill.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def state_of(algorithm: SSR, levels: dict[str, list[int]]) -> dict[str, Any]:
     return state
 
 
-def save(path: Path, algorithm: SSR, config: TrainConfig, iteration: int, levels: dict[str, list[int]]) -> None:
+def save(
+    path: Path, algorithm: SSR, config: TrainConfig, iteration: int, levels: dict[str, list[int]]
+) -> None:
     skeleton, tensors = pack(state_of(algorithm, levels))
     settings, _ = pack(as_dict(config))
     metadata = {
@@ -72,16 +74,18 @@ def _sum(tensors: dict[str, Tensor]) -> str:
     total = hashlib.sha256()
     for name in sorted(tensors):
         total.update(name.encode())
-        total.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy())
+        total.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().data)
     return total.hexdigest()
 
 
 def load(path: Path) -> tuple[int, TrainConfig, dict[str, Any]]:
     """Iteration, configuration and state of a small checkpoint."""
     if not path.is_file():
-        raise UserError(f"{path} does not exist. Give the small checkpoint of a run, e.g. RUN/small.safetensors.")
+        raise UserError(
+            f"{path} does not exist. Give the small checkpoint of a run, e.g. RUN/small.safetensors."
+        )
     try:
-        with safe_open(str(path), framework="pt") as file:  # type: ignore[no-untyped-call]
+        with safe_open(str(path), framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata.get("kind") != KIND:

@@ -24,7 +24,9 @@ class Tally:
         self.sums: dict[str, Tensor] = {}
 
     def add(self, name: str, total: Tensor | float, count: Tensor | float) -> None:
-        pair = torch.stack([torch.as_tensor(x, dtype=torch.float64).reshape(()).cpu() for x in (total, count)])
+        pair = torch.stack(
+            [torch.as_tensor(x, dtype=torch.float64).reshape(()).cpu() for x in (total, count)]
+        )
         self.sums[name] = self.sums[name] + pair if name in self.sums else pair
 
     def means(self, ranks: Ranks = ALONE) -> dict[str, float]:
@@ -42,7 +44,9 @@ class Tally:
 class Statistics:
     """Returns and lengths of episodes, tracking, touchdowns, support and levels."""
 
-    def __init__(self, num_envs: int, streams: tuple[str, ...], layout: Layout, control_period: float) -> None:
+    def __init__(
+        self, num_envs: int, streams: tuple[str, ...], layout: Layout, control_period: float
+    ) -> None:
         self.layout, self.period = layout, control_period
         self.returns = {name: torch.zeros(num_envs) for name in streams}
         self.lengths = torch.zeros(num_envs)
@@ -52,7 +56,7 @@ class Statistics:
         self._command_scale = _scale(layout, "command")
 
     def observe(self, transition: Transition, deficiency: Tensor, touchdown: Tensor) -> None:
-        """deficiency (n, 2): ρ under the feet now. touchdown (n, 2): landings of one step ago, now confirmed."""
+        """deficiency (n, 2): ρ under the feet now. touchdown (n, 2): landings one step ago, now confirmed."""
         add, valid = self.tally.add, transition.valid
         layout, reached = self.layout, transition.privileged
         velocity = (layout.get(reached, "base_velocity") / self._velocity_scale)[:, :2]

@@ -36,7 +36,8 @@ def discriminator_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """LSGAN loss (k,) per discriminator, and the mean scores (k,) of reference and policy windows.
 
-    reference, policy: (k, b, frames · F), normalised. The penalty is on reference windows alone, halved as in AMP.
+    reference, policy: (k, b, frames · F), normalised. The penalty is on reference windows alone, halved as
+    in AMP.
     """
     reference = reference.detach().requires_grad_(True)
     scores = discriminators(torch.cat((reference, policy), 1))
@@ -95,7 +96,12 @@ class Style:
         ranks: Ranks = ALONE,
         device: str = "cpu",
     ) -> None:
-        self.discriminators, self.reference, self.config, self.ranks = discriminators, reference, config, ranks
+        self.discriminators, self.reference, self.config, self.ranks = (
+            discriminators,
+            reference,
+            config,
+            ranks,
+        )
         self.groups, self.device = discriminators.count, device
         self.normalizer = RunningNormalizer(frame_size, config.normalizer_clip).to(device)
         self.frames = FrameHistory(
@@ -123,7 +129,7 @@ class Style:
         frame = torch.where(transition.valid.unsqueeze(-1), transition.amp_frame, 0.0)
         self.frames.put(t, frame, restarted)
         if self.groups > 1:
-            # The apron behind the hardest tile asks for motion in all directions: only `slope` knows backward.
+            # The apron behind the hardest tile asks for all directions: only `slope` knows backward walking.
             self.group[t] = torch.where(transition.omnidirectional, SLOPE, transition.terrain_type)
 
     @torch.no_grad()

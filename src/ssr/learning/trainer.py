@@ -73,7 +73,9 @@ class Trainer:
         """Levels of all worlds on all ranks, per terrain type."""
         counts = torch.zeros(len(TERRAIN_TYPES), 64, dtype=torch.long)
         counts.index_put_(
-            (self.env.field.type.cpu(), self.env.levels.cpu()), torch.ones((), dtype=torch.long), accumulate=True
+            (self.env.field.type.cpu(), self.env.levels.cpu()),
+            torch.ones((), dtype=torch.long),
+            accumulate=True,
         )
         self.ranks.sum_(counts)
         return {

@@ -27,7 +27,10 @@ class Environment(Protocol):
 
     num_envs: int
     field: TerrainField
-    levels: Tensor
+
+    @property
+    def levels(self) -> Tensor:
+        """(n,) level of each world's tile; may be written to before `reset`."""
 
     def reset(self) -> Observation: ...
     def step(self, action: Tensor) -> Transition: ...
@@ -42,7 +45,9 @@ class Environment(Protocol):
 def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, SSR]:
     """This rank's worlds and its copy of the learner, seeded by the configuration and the rank."""
     if config.env.num_envs < ranks.size:
-        raise UserError(f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank.")
+        raise UserError(
+            f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank."
+        )
     robot = load(config.robot)
     needs_motion = not config.ablation.no_style or config.task.reference_starts > 0.0
     motion = MotionDataset.load(robot) if needs_motion else None

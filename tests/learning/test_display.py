@@ -1,0 +1,68 @@
+"""What is shown of training is complete, on a terminal and in a log file."""
+
+import io
+
+from rich.console import Console
+
+from ssr.learning.config import ScheduleConfig
+from ssr.learning.display import Display, duration, panel
+from ssr.learning.schedule import Schedule
+
+METRICS = {
+    "iteration": 3.0, "steps_per_second": 2345.6, "total_steps": 1.5e6, "return/locomotion": 1.25,
+    "return/foothold": 0.5, "return/style": 0.25, "level/stairs": 4.2, "learning_rate": 5e-4, "kl": 0.012,
+    "std": 0.81, "foothold_rmse": 0.07, "active_latents": 9.0, "score_reference/gap": 0.6,
+    "score_policy/gap": -0.4, "tracking": 0.9,
+}  # fmt: skip
+
+
+def test_plain_lines_where_there_is_no_terminal():
+    stream = io.StringIO()
+    with Display(10, 0, stream, every=0.0) as display:
+        display.show(METRICS)
+    text = stream.getvalue()
+    assert text.count("\n") == 1 and "\x1b" not in text
+    for part in (
+        "3/10",
+        "2,346 steps/s",
+        "1.50M",
+        "1.25/0.50/0.25",
+        "st4.2",
+        "kl 0.012",
+        "rmse 0.070",
+        "left 0:00:0",
+    ):
+        assert part in text, part
+
+
+def test_panel_shows_every_part():
+    console = Console(file=io.StringIO(), width=160)
+    console.print(panel(METRICS))
+    text = console.file.getvalue()
+    for part in ("stairs 4.2", "lr 5.0e-04", "RMSE m 0.070", "active latents 9.0", "gap -0.40", "style 0.25"):
+        assert part in text, part
+
+
+def test_durations():
+    assert (duration(59), duration(3661)) == ("0:00:59", "1:01:01")
+
+
+def test_bootstrap_fades_by_walking_and_returns_when_it_is_lost():
+    schedule = Schedule(
+        ScheduleConfig(bootstrap=True, ramp=True, fade_iterations=10, ramp_iterations=20, smoothing=0.5)
+    )
+    for _ in range(5):
+        schedule.advance(tracking=0.1, survival=1.0)
+    assert (schedule.bootstrap, schedule.ramp) == (1.0, 0.0), "standing changes nothing, however long"
+    for _ in range(30):
+        schedule.advance(tracking=0.95, survival=0.9)
+    assert schedule.bootstrap == 0.0 and schedule.ramp == 1.0
+    for _ in range(6):
+        schedule.advance(tracking=0.0, survival=0.2)
+    assert 0.0 < schedule.bootstrap <= 1.0 and schedule.ramp == 1.0
+
+
+def test_the_paper_has_neither():
+    schedule = Schedule(ScheduleConfig())
+    schedule.advance(tracking=0.0, survival=0.0)
+    assert (schedule.bootstrap, schedule.ramp) == (0.0, 1.0)
