@@ -14,6 +14,7 @@ BENCHMARKS: dict[str, str] = {
     "env": "control steps per second of the environment",
     "depth": "depth frames per second of the renderers",
     "networks": "the equivariant encoder against a plain one of the same widths",
+    "eval": "control steps per second of evaluation, and the cost of 1,000 trials",
     "train": "steps per second of training, from raw physics to the whole loop",
 }
 

@@ -17,7 +17,7 @@ from ssr.task.transition import Observation
 STIFFNESS = 5.0  #: times the gains of Table 14, with which X2 topples when left alone
 
 
-def _stiff() -> TaskConfig:
+def stiff_task() -> TaskConfig:
     """Stiff joints; neither payload nor pushes, which only a balancing policy survives."""
     calm = RandomizationConfig(
         gains=(STIFFNESS, STIFFNESS),
@@ -75,7 +75,7 @@ class Stepper:
 @dataclass(frozen=True, kw_only=True)
 class Script:
     actor: Callable[[RobotSpec, float], Actor]
-    task: TaskConfig = field(default_factory=_stiff)
+    task: TaskConfig = field(default_factory=stiff_task)
 
 
 SCRIPTED: dict[str, Script] = {
