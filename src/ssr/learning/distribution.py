@@ -122,11 +122,19 @@ def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> N
         mouth.close()
         listen.append(ear)
         children.append(child)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the ranks hear it themselves
+
+    def pass_on(number: int, frame: object) -> None:
+        for child in children:
+            child.terminate()
+
+    # A terminal's Ctrl-C reaches the ranks by itself; a polite kill reaches only this process.
+    handlers = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: pass_on}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         _supervise(listen, children)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _supervise(listen: list[Connection], children: list[SpawnProcess]) -> None:
