@@ -71,7 +71,7 @@ class FootholdConfig:
     sigma: float = 0.0625  #: σ_f
     tolerance: float = 0.03  #: ε_h, m
     gate_level: int = 5  #: terrain level from which the swing term counts
-    landing_rule: str = "grid5"  #: where E_q[ρ] is sampled, see `ssr.vision.support`; 5 × 5 points out to 2σ
+    landing_rule: str = "lattice144"  #: where E_q[ρ] is sampled; 5 × 5 points would be 0.03 off on average
 
 
 @dataclass(frozen=True, kw_only=True)

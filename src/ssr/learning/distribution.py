@@ -128,13 +128,13 @@ def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> N
             child.terminate()
 
     # A terminal's Ctrl-C reaches the ranks by itself; a polite kill reaches only this process.
-    handlers = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: pass_on}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    terminated = signal.signal(signal.SIGTERM, pass_on)
     try:
         _supervise(listen, children)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, interrupted)
+        signal.signal(signal.SIGTERM, terminated)
 
 
 def _supervise(listen: list[Connection], children: list[SpawnProcess]) -> None:

@@ -71,6 +71,9 @@ CPU: tuple[Difference, ...] = (
     Difference("imagination.minibatches", 2, SMALL),
     Difference("imagination.batch_size", 1024, SMALL),
     Difference("imagination.gate_samples", 10_000, SMALL),
+    Difference(
+        "foothold.landing_rule", "lattice34", "144 samples per imagined foothold cost four times as much"
+    ),
     Difference("style.replay", 4_000, SMALL),
     Difference("style.updates", 2, SMALL),
     Difference("style.batch_size", 128, SMALL),
