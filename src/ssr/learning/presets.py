@@ -148,9 +148,9 @@ def document() -> str:
     return (
         "# Presets\n\n"
         "`paper` holds every number of the paper's Tables 3 to 10; where the paper is silent, the comments\n"
-        "in `src/ssr/learning/config.py`, `src/ssr/task/config.py` and `src/ssr/networks/config.py` say\n"
-        "what was chosen. The other presets are the same method and the same code with the differences below.\n"
-        "Any setting can be given on the command line, e.g. `ssr train --preset cpu --env.num-envs 128`;\n"
+        "in the `config.py` of `src/ssr/learning`, `src/ssr/task` and `src/ssr/networks` say what was chosen.\n"
+        "The other presets are the same method and the same code with the differences below. Any setting\n"
+        "can be given on the command line, e.g. `ssr train --preset cpu --env.num-envs 128`;\n"
         "`ssr train --preset cpu --explain` prints its table.\n\n"
         f"## cpu: two cores\n\n{table('cpu')}\n\n"
         "## smoke: seconds, for tests\n\nOn top of `cpu`:\n\n"
