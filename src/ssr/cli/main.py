@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "eval": "try a policy: success, footholds and motion quality, with a report",
     "compare": "the same tables and figures for several runs side by side",
     "film": "a film and a film strip of a policy on a terrain",
+    "play": "watch and steer a policy in the browser",
     "export": "write a run's policy as ONNX, with its contract",
     "deploy": "run an exported policy on a robot",
     "robot-sim": "a simulated robot behind the topics of a real one",

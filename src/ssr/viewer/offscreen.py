@@ -91,9 +91,7 @@ class Offscreen:
     def __init__(self, model: mujoco.MjModel, *, width: int, height: int) -> None:
         backend = working_backend()
         if backend is None:
-            raise UserError(
-                "Cannot draw: no offscreen OpenGL. Install libegl1 and libgl1-mesa-dri, or libosmesa6."
-            )
+            raise UserError("Cannot draw: no offscreen OpenGL. Install libegl1 and libgl1-mesa-dri.")
         # MuJoCo chose its context class when it was imported, perhaps for a screen that is not there.
         gl_context.GLContext = importlib.import_module(f"mujoco.{backend}").GLContext
         self.renderer = mujoco.Renderer(model, height=height, width=width)

@@ -1,0 +1,82 @@
+"""`ssr play`: watch and steer a policy in the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+DESCRIPTION = """Watch a policy walk, in the browser, and steer it.
+
+ssr play RUN                                     flat ground
+ssr play RUN --terrain stairs_up --level 8       then choose others in the browser
+ssr play RUN --host 0.0.0.0 --port 8090          for browsers on other machines
+Keys, after a click into the scene: I K faster and slower, J L turn, U O sidestep, X stop, P pause,
+R restart, F push. Discs on the ground: where the feet in the air are expected to land, right orange and left
+blue, two standard deviations wide. Footprints: green where well supported, else red. Ctrl-C stops."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
+    terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "flat"
+    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    level: int = 5
+    """Difficulty 0 to 19."""
+    strip: bool = False
+    """22 m of the terrain instead of a training tile."""
+    speed: float = 0.5
+    """Forward speed asked for at first, m/s."""
+    randomize: bool = False
+    """Draw dynamics, delays and pushes as in training instead of the nominal robot."""
+    snapshot: int | None = None
+    """The snapshot of this iteration instead of the newest weights."""
+    seed: int = 0
+    """Of tiles and starts."""
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 lets other machines in."""
+    port: int = 8080
+    """0 takes any free one."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr play", description=DESCRIPTION, args=argv)
+    import threading
+
+    import torch
+
+    from ssr.errors import UserError
+    from ssr.evaluation import subject
+    from ssr.viewer.ground import Ground
+
+    try:
+        from ssr.viewer.panel import spans
+        from ssr.viewer.player import Player, open_server
+    except ModuleNotFoundError as error:
+        raise UserError(f"`ssr play` needs {error.name}: pip install viser.") from None
+    from ssr.viewer.world import PlayWorld
+
+    if options.seed < 0:
+        raise UserError(f"--seed {options.seed}: expected 0 or more.")
+    ground = Ground.of(options.terrain, options.level, options.strip)
+    played = subject.load(options.run, options.snapshot)
+    _, unit, low, high, _ = spans(played.task.commands)[0]
+    if not low <= options.speed <= high:
+        raise UserError(f"--speed {options.speed:g}: expected {low:g} to {high:g} {unit}.")
+    torch.set_num_threads(1)  # one robot is too little work to share
+    server = open_server(options.host, options.port)
+    try:
+        world = PlayWorld(played, ground, randomized=options.randomize, seed=options.seed)
+        player = Player(server, world, lambda: subject.load(options.run), (options.speed, 0.0, 0.0))
+        shown = "localhost" if options.host in ("0.0.0.0", "::") else options.host
+        print(
+            f"{played.name} on {ground.title}: http://{shown}:{server.get_port()} – Ctrl-C stops", flush=True
+        )
+        player.run(threading.Event())
+    except KeyboardInterrupt:
+        print("stopped")
+    finally:
+        server.stop()
+    return 0

@@ -1,0 +1,213 @@
+"""The scene in the browser: robot, ground, footprints and imagined footholds.
+
+Everything hangs on one node, `/world`. Following the robot means moving that node the other way, so that
+whoever looks on can still turn and zoom the view freely.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import Literal, get_args
+
+import numpy as np
+import viser
+
+from ssr.evaluation.film import BAD, FEET, GOOD
+from ssr.evaluation.footholds import SAFE_SUPPORT
+from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
+from ssr.robots.spec import RobotSpec
+from ssr.terrain.tile import Tile
+from ssr.viewer import meshes
+from ssr.viewer.world import TRAIL, Moment
+from ssr.vision.camera import CameraConfig
+
+View = Literal["follow", "follow and turn", "stay"]
+VIEWS: tuple[View, ...] = get_args(View)
+
+GROUND = ((158, 168, 179), (128, 148, 168))  #: boxes in turn
+EDGE = (84, 96, 110)
+ABOVE_GROUND = 0.006  #: m, marks lie so high above it
+SMOOTHING = 0.08  #: per drawn frame, of the onlooker's height and heading
+CENTRE = 0.018  #: m, radius of the dot in the middle of an imagined foothold
+CONE = 0.35  #: m, how far the camera's view is drawn
+
+
+def _rgb(colour: tuple[float, ...]) -> tuple[int, int, int]:
+    r, g, b = (round(255 * c) for c in colour[:3])
+    return r, g, b
+
+
+class Scene:
+    def __init__(
+        self, server: viser.ViserServer, robot: RobotSpec, links: tuple[str, ...], camera: CameraConfig | None
+    ) -> None:
+        self.server, self.robot = server, robot
+        self.view: View = "follow"
+        self.imagined = self.footprints = True  #: are shown
+        self.tile: Tile | None = None
+        self.ground: list[viser.SceneNodeHandle] = []
+        self._height, self._heading = robot.standing_height, 0.0  #: of the onlooker, smoothed
+        reach = robot.standing_height
+        server.initial_camera.position = (-1.9 * reach, -2.6 * reach, 1.0 * reach)
+        server.initial_camera.look_at = (0.3 * reach, 0.0, -0.3 * reach)
+        server.initial_camera.fov = 0.9
+        server.scene.configure_fog(12.0, 40.0, color=(235, 240, 245))
+        self.world = server.scene.add_frame("/world", show_axes=False)
+        self.links = [server.scene.add_frame(f"/world/robot/{link}", show_axes=False) for link in links]
+        for link in links:
+            self._add_link(link)
+        self._add_marks()
+        self.cone = None if camera is None else self._add_cone(camera)  #: the camera's view
+
+    # ---- building ---------------------------------------------------------------------------------------
+
+    def _add_link(self, link: str) -> None:
+        shapes = [shape for shape in self.robot.shapes if shape.link == link]
+        for part in dict.fromkeys(shape.part for shape in shapes):
+            chosen = [shape for shape in shapes if shape.part == part]
+            left = chosen[0].name.startswith("left")
+            colour = {"shell": SHELL, "joint": JOINT, "foot": LEFT_FOOT if left else RIGHT_FOOT}[part]
+            mesh = meshes.joined(meshes.of_shape(shape) for shape in chosen)
+            self.server.scene.add_mesh_simple(
+                f"/world/robot/{link}/{part}",
+                mesh.vertices,
+                mesh.faces,
+                color=_rgb(colour),
+                flat_shading=any(shape.kind in ("box", "cylinder") for shape in chosen),
+            )
+
+    def _add_marks(self) -> None:
+        scene, disc = self.server.scene, meshes.disc()
+        sole = meshes.rectangle(self.robot.sole.length, self.robot.sole.width)
+        upright = np.tile([1.0, 0.0, 0.0, 0.0], (TRAIL, 1))
+        self.prints = scene.add_batched_meshes_simple(
+            "/world/footprints",
+            sole.vertices,
+            sole.faces,
+            upright,
+            np.zeros((TRAIL, 3)),
+            batched_scales=np.full(TRAIL, 1e-6),
+            batched_colors=np.zeros((TRAIL, 3), dtype=np.uint8),
+            opacity=0.55,
+            cast_shadow=False,
+            receive_shadow=False,
+            lod="off",
+        )
+        self.spreads, self.centres = (
+            [
+                scene.add_mesh_simple(
+                    f"/world/imagined/{side}/{name}",
+                    disc.vertices,
+                    disc.faces,
+                    color=_rgb(FEET[foot]),
+                    opacity=opacity,
+                    cast_shadow=False,
+                    receive_shadow=False,
+                    visible=False,
+                )
+                for foot, side in enumerate(("right", "left"))
+            ]
+            for name, opacity in (("spread", 0.4), ("centre", None))
+        )
+
+    def _add_cone(self, camera: CameraConfig) -> viser.CameraFrustumHandle:
+        """What the depth camera sees, on the base link."""
+        horizontal, vertical = camera.fov
+        # A camera of MuJoCo looks along -z with y up, one of viser along z with y down.
+        w, x, y, z = self.robot.camera.quaternion
+        return self.server.scene.add_camera_frustum(
+            f"/world/robot/{self.robot.base_link}/eye",
+            fov=vertical,
+            aspect=float(np.tan(horizontal / 2) / np.tan(vertical / 2)),
+            scale=CONE,
+            thickness=0.004,
+            color=(40, 60, 80),
+            wxyz=(-x, w, z, -y),
+            position=self.robot.camera.position,
+            cast_shadow=False,
+            visible=False,
+        )
+
+    # ---- showing ----------------------------------------------------------------------------------------
+
+    def lay(self, tile: Tile) -> None:
+        """Show this ground instead of the last."""
+        self.tile = tile
+        scene = self.server.scene
+        with self.server.atomic():
+            for old in self.ground:
+                old.remove()
+            self.ground = [
+                scene.add_line_segments("/world/ground/edges", meshes.edges(tile), EDGE, thickness=0.008)
+            ]
+            for k, colour in enumerate(GROUND):
+                boxes = tile.boxes[k :: len(GROUND)]
+                if boxes:
+                    mesh = meshes.joined(map(meshes.of_box, boxes))
+                    self.ground.append(
+                        scene.add_mesh_simple(
+                            f"/world/ground/{k}", mesh.vertices, mesh.faces, color=colour, flat_shading=True
+                        )
+                    )
+
+    def show_cone(self, wanted: bool) -> None:
+        if self.cone is not None:
+            self.cone.visible = wanted
+
+    def show(self, moment: Moment) -> None:
+        """Bring everything to this moment at once."""
+        with self.server.atomic():
+            for link, position, quaternion in zip(
+                self.links, moment.link_position, moment.link_quaternion, strict=True
+            ):
+                link.position, link.wxyz = position, quaternion
+            self._look(moment)
+            self._show_imagined(moment)
+            self._show_footprints(moment)
+
+    def _look(self, moment: Moment) -> None:
+        if self.view == "stay":
+            return
+        x, y, z = moment.base_position.tolist()
+        self._height += SMOOTHING * (z - self._height)
+        aim = moment.base_yaw if self.view == "follow and turn" else 0.0
+        self._heading += SMOOTHING * ((aim - self._heading + np.pi) % (2 * np.pi) - np.pi)
+        c, s = cos(self._heading), sin(self._heading)
+        self.world.wxyz = (cos(self._heading / 2), 0.0, 0.0, -sin(self._heading / 2))
+        self.world.position = (-c * x - s * y, s * x - c * y, -self._height)
+
+    def _show_imagined(self, moment: Moment) -> None:
+        """Of the feet in the air: a dot where the foot is expected to land, a disc of two σ around it."""
+        for foot in (0, 1):
+            shown = self.imagined and moment.imagined is not None and not moment.contact[foot]
+            if shown and moment.imagined is not None:
+                x, y, std = moment.imagined[foot].tolist()
+                height = self._ground_at(np.array([[x, y]]))[0]
+                self.spreads[foot].position = (x, y, height + ABOVE_GROUND)
+                self.spreads[foot].scale = 2.0 * std
+                self.centres[foot].position = (x, y, height + 2 * ABOVE_GROUND)
+                self.centres[foot].scale = CENTRE
+            self.spreads[foot].visible = self.centres[foot].visible = shown
+
+    def _show_footprints(self, moment: Moment) -> None:
+        self.prints.visible = self.footprints
+        prints = moment.footprints
+        if not prints:
+            self.prints.batched_scales = np.full(TRAIL, 1e-6, dtype=np.float32)
+            return
+        count = len(prints)
+        yaw = np.array([p.yaw for p in prints])
+        positions, turns = np.zeros((TRAIL, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (TRAIL, 1))
+        positions[:count] = [p.position for p in prints]
+        positions[:count, 2] += ABOVE_GROUND / 2
+        turns[:count, 0], turns[:count, 3] = np.cos(yaw / 2), np.sin(yaw / 2)
+        colours = np.zeros((TRAIL, 3), dtype=np.uint8)
+        colours[:count] = [_rgb(GOOD if p.support > SAFE_SUPPORT else BAD) for p in prints]
+        self.prints.batched_positions = positions.astype(np.float32)
+        self.prints.batched_wxyzs = turns.astype(np.float32)
+        self.prints.batched_colors = colours
+        self.prints.batched_scales = (np.arange(TRAIL) < count).astype(np.float32) + np.float32(1e-6)
+
+    def _ground_at(self, points: np.ndarray) -> np.ndarray:
+        assert self.tile is not None
+        return self.tile.heights(points)

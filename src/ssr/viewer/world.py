@@ -1,0 +1,215 @@
+"""`PlayWorld`: one robot, steered by hand, that begins again whenever it falls or has walked to the end."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ssr.errors import UserError
+from ssr.evaluation.actors import Actor, NetworkActor
+from ssr.evaluation.subject import Subject
+from ssr.evaluation.worlds import GivenTiles
+from ssr.learning.config import ImaginationConfig
+from ssr.learning.foothold import stance_deficiency
+from ssr.learning.footsteps import FootstepRecorder, to_tile
+from ssr.task.config import TaskConfig
+from ssr.task.env import TraversalEnv
+from ssr.task.frames import to_yaw
+from ssr.task.terminations import BEHIND_START
+from ssr.task.transition import Transition
+from ssr.terrain.strip import STRIP_POOL
+from ssr.terrain.tile import Tile
+from ssr.viewer.ground import Ground, lay
+from ssr.vision.support import TOLERANCE
+
+Command = tuple[float, float, float]  #: forward, left (m/s), turn to the left (rad/s); base frame
+Outcome = Literal["fell", "strayed", "crossed"]
+
+AVERAGED = 0.5  #: s, time constant of the velocity shown
+AFTERMATH = 1.0  #: s that a fall is watched before the next start
+ENDLESS = 1e9  #: s, three decades
+TRAIL = 12  #: footprints kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    position: np.ndarray  #: (3,) sole centre, tile frame
+    yaw: float
+    support: float  #: share of the sole on ground, 1 - ρ
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """All there is to see after a control step. L links; feet right before left; tile frame."""
+
+    link_position: np.ndarray  #: (L, 3)
+    link_quaternion: np.ndarray  #: (L, 4) w x y z
+    base_position: np.ndarray  #: (3,)
+    base_yaw: float
+    velocity: Command  #: as measured, mean over about `AVERAGED` s
+    command: Command
+    depth: np.ndarray | None  #: (36, 36) m as the policy sees it; None if it is blind or the image is old
+    contact: np.ndarray  #: (2,) bool
+    imagined: np.ndarray | None  #: (2, 3) x, y, σ (m) of the next footholds; None if it imagines none
+    footprints: tuple[Footprint, ...]  #: oldest first
+    seconds: float  #: since this start
+
+
+class PlayWorld:
+    """`command` is what the robot is asked to do from the next step on."""
+
+    def __init__(self, subject: Subject, ground: Ground, *, randomized: bool = False, seed: int = 0) -> None:
+        self.ground, self.rng = ground, np.random.default_rng(seed)
+        self.command: Command = (0.0, 0.0, 0.0)
+        self.tally: Counter[Outcome] = Counter()
+        self.tiles = GivenTiles([lay(ground, self.rng)])
+        self.env = TraversalEnv(
+            subject.robot, 1, _endless(subject.task), camera=subject.camera, seed=seed, threads=1,
+            pool=STRIP_POOL, bank=self.tiles,
+        )  # fmt: skip
+        self.env.set_bootstrap(0.0)
+        self.env.commands.fix(0.0)
+        self.env.commands.still.fill_(False)
+        self.subject = subject
+        self.adopt(subject)
+        self.randomize(randomized)
+
+    @property
+    def tile(self) -> Tile:
+        return self.tiles.tiles[0]
+
+    def adopt(self, subject: Subject) -> None:
+        """Let this subject act from the next start on."""
+        needs = [(s.robot.name, s.task, s.camera) for s in (subject, self.subject)]
+        if needs[0] != needs[1]:
+            raise UserError(f"{subject.name} has another robot, task or camera now: start `ssr play` again.")
+        networks = subject.networks
+        self.subject = subject
+        self.actor: Actor = NetworkActor(networks.policy(), batch=1) if networks else subject.actor()
+        self.imagination = networks.imagination if networks and subject.imagines else None
+
+    def randomize(self, on: bool) -> None:
+        """Start again with drawn or with nominal dynamics; a script's own dynamics are always drawn."""
+        self.randomized = on
+        self.env.set_ramp(1.0 if on or self.subject.networks is None else 0.0)
+        self.begin()
+
+    def choose(self, ground: Ground) -> None:
+        self.ground = ground
+        self.begin()
+
+    def push(self, speed: float) -> None:
+        """Add `speed` m/s to the base velocity, in any horizontal direction."""
+        angle = self.rng.uniform(0.0, 2 * np.pi)
+        kick = torch.tensor([[speed * np.cos(angle), speed * np.sin(angle), 0.0]], dtype=torch.float32)
+        self.env.simulator.push(torch.zeros(1, dtype=torch.long), kick)
+
+    def begin(self) -> None:
+        """Start again, on a new tile of the ground chosen."""
+        self.tiles.tiles[0] = lay(self.ground, self.rng)
+        self.observation = self.env.reset()
+        self.env.progress.omnidirectional.fill_(True)  # so that `commands.free` is what counts
+        self.actor.begin(1)
+        self.state = self.env.simulator.state()
+        self.steps = 0
+        self.ending: int | None = None  #: steps until the next start, once this episode is over
+        self.footprints: deque[Footprint] = deque(maxlen=TRAIL)
+        self.touchdowns = FootstepRecorder(num_envs=1, input_size=0, config=ImaginationConfig())
+        self.sole, self.sole_yaw = self.state.sole_position, self.state.sole_yaw  #: one step ago
+        self.support = torch.ones(1, 2)  #: likewise
+        self.velocity = torch.zeros(3)
+        self.moment = self._moment(None)
+
+    def step(self) -> Moment:
+        """One control step; an episode that is over begins anew."""
+        if self.ending is not None:
+            self.ending -= 1
+            if self.ending < 0:
+                self.begin()
+        self.env.commands.free[0] = torch.tensor(self.command)
+        action = self.actor.act(self.observation)
+        imagined = self._imagine(action)
+        transition = self.env.step(action)
+        self.steps += 1
+        self._watch(transition)
+        if not bool(transition.valid):
+            self.begin()
+        else:
+            self.state = self.env.simulator.state()
+            self.observation = self.env.restart(torch.zeros(1, dtype=torch.bool))
+            self._note_footprints(transition)
+            self._measure()
+            self.moment = self._moment(imagined)
+        return self.moment
+
+    def _imagine(self, action: Tensor) -> np.ndarray | None:
+        if self.imagination is None:
+            return None
+        with torch.inference_mode():
+            mean, std = self.imagination(self.observation.privileged, action)
+        place = to_tile(mean[0], self.state.base_position[:, :2], self.state.yaw)
+        return torch.cat([place, std[0, :, None]], dim=-1).numpy()
+
+    def _watch(self, transition: Transition) -> None:
+        """Note how the episode ended, once."""
+        if self.ending is not None or not bool(transition.ended):
+            return
+        x, y = transition.base_position[0, :2].tolist()
+        outcome: Outcome = "fell"
+        if bool(transition.truncated):
+            outcome = "crossed"
+        elif bool(transition.valid) and (abs(y) > self.tile.half_width or x < -BEHIND_START):
+            outcome = "strayed"
+        self.tally[outcome] += 1
+        self.ending = self.env.config.control_steps(AFTERMATH) if outcome == "fell" else 0
+
+    def _note_footprints(self, transition: Transition) -> None:
+        """A touchdown is confirmed one step after the contact, whose place and support it keeps."""
+        nothing = torch.empty(1, 0)
+        _, landed = self.touchdowns.observe(nothing, nothing, transition)
+        for foot in landed[0].nonzero().squeeze(-1).tolist():
+            self.footprints.append(
+                Footprint(
+                    position=self.sole[0, foot].numpy(),
+                    yaw=float(self.sole_yaw[0, foot]),
+                    support=float(self.support[0, foot]),
+                )
+            )
+        self.support = 1.0 - stance_deficiency(self.env.layouts.privileged, transition.privileged, TOLERANCE)
+        self.sole, self.sole_yaw = transition.feet.position, transition.feet.yaw
+
+    def _measure(self) -> None:
+        state = self.state
+        walking = to_yaw(state.yaw, state.base_velocity)[0, :2]
+        now = torch.cat([walking, state.base_angular_velocity[0, 2:]])
+        self.velocity = self.velocity + self.env.config.control_period / AVERAGED * (now - self.velocity)
+
+    def _moment(self, imagined: np.ndarray | None) -> Moment:
+        state, position_quaternion = self.state, self.env.simulator.link_poses()
+        position, quaternion = (values[0].numpy() for values in position_quaternion)
+        forward, left, turn = self.velocity.tolist()
+        seen = self.env.camera is not None and (self.steps <= 1 or bool(self.observation.depth_fresh))
+        return Moment(
+            link_position=position,
+            link_quaternion=quaternion,
+            base_position=state.base_position[0].numpy(),
+            base_yaw=float(state.yaw),
+            velocity=(forward, left, turn),
+            command=self.command,
+            depth=self.observation.depth[0].numpy() if seen else None,
+            contact=self.env.gait.contact[0].numpy(),
+            imagined=imagined,
+            footprints=tuple(self.footprints),
+            seconds=self.steps * self.env.config.control_period,
+        )
+
+
+def _endless(trained: TaskConfig) -> TaskConfig:
+    """The task as trained, but starting upright and without a time limit."""
+    ending = replace(trained.termination, episode_seconds=ENDLESS)
+    return replace(trained, termination=ending, reference_starts=0.0)
