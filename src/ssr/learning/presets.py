@@ -8,6 +8,7 @@ from typing import Any
 
 from ssr.errors import unknown
 from ssr.learning.config import TrainConfig
+from ssr.networks.config import NetworkConfig
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,11 @@ CPU: tuple[Difference, ...] = (
     Difference(
         "schedule.ramp", True, "full randomization and sideways commands keep a beginner on the ground"
     ),
-    Difference("network.proprioception_hidden", (128, 64), WIDTHS),
-    Difference("network.proprioception_embedding", 64, WIDTHS),
-    Difference("network.cnn_channels", (16, 32, 64), WIDTHS),
-    Difference("network.gru_hidden", 128, WIDTHS),
-    Difference("network.fusion_hidden", (128, 64), WIDTHS),
-    Difference("network.estimator_hidden", (128, 64), WIDTHS),
-    Difference("network.expert_hidden", (192, 96, 64), WIDTHS),
-    Difference("network.gate_hidden", (64,), WIDTHS),
-    Difference("network.critic_hidden", (192, 96, 64), WIDTHS),
-    Difference("network.discriminator_hidden", (192, 96), WIDTHS),
-    Difference("network.imagination_hidden", (128, 64), WIDTHS),
+    *(
+        Difference(f"network.{f.name}", getattr(NetworkConfig.cpu(), f.name), WIDTHS)
+        for f in fields(NetworkConfig)
+        if f.name != "history" and getattr(NetworkConfig.cpu(), f.name) != getattr(NetworkConfig(), f.name)
+    ),
     Difference("network.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
     Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
     Difference("ppo.epochs", 3, "the update must not cost more than the steps it learns from"),

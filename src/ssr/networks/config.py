@@ -82,15 +82,15 @@ class NetworkConfig:
         """About a quarter of the paper's widths and half its history: what two cores can train."""
         return NetworkConfig(
             history=5,
-            proprioception_hidden=(256, 128, 64),
+            proprioception_hidden=(128, 64),
             proprioception_embedding=64,
             cnn_channels=(16, 32, 64),
             gru_hidden=128,
-            fusion_hidden=(256, 128, 64),
+            fusion_hidden=(128, 64),
             estimator_hidden=(128, 64),
-            expert_hidden=(256, 128, 64),
+            expert_hidden=(192, 96, 64),
             gate_hidden=(64,),
-            critic_hidden=(256, 128, 64),
-            discriminator_hidden=(256, 128),
+            critic_hidden=(192, 96, 64),
+            discriminator_hidden=(192, 96),
             imagination_hidden=(128, 64),
         )
