@@ -13,6 +13,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import TrialWorlds, seed_of, strips_for
+from ssr.task.terminations import BEHIND_START
 
 FELL, LEFT, LASTED = 0, 1, 2  #: how a trial ended: fallen, off the strip's sides or back, or not at all
 REPORT_STEPS = 25  #: control steps between two reports of progress
@@ -97,7 +98,7 @@ def run_trials(
         distance = torch.where(running & transition.valid, env.progress.covered, distance)
         work += torch.where(running & transition.valid, transition.power, 0.0)
         aside = transition.base_position[:, 1].abs() > env.field.half_width
-        behind = transition.base_position[:, 0] < 0.0
+        behind = transition.base_position[:, 0] < -BEHIND_START
         cause = torch.where((aside | behind) & transition.valid, LEFT, FELL).to(torch.int8)
         ending = torch.where(running & transition.terminated, cause, ending)
         if not bool(worlds.running.any()):
