@@ -336,7 +336,7 @@ class TraversalEnv:
         """Where these worlds begin, in their tiles' frames."""
         config = self.config
         noise = lambda *shape: 2 * self._rand(env_ids, *shape) - 1
-        pose = starts.default_pose(self.robot, len(env_ids), config, noise)
+        pose = starts.default_pose(self.robot.standing_height, self.limits, len(env_ids), config, noise)
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
             pose = starts.choose(taken, self.references(self.field.type[env_ids], self.generator), pose)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ssr.physics.simulator import ResetPose
-from ssr.robots.spec import RobotSpec
 from ssr.task.config import TaskConfig
 from ssr.task.frames import yaw_quaternion
+from ssr.task.rewards import Limits
 from ssr.terrain.field import TerrainField
 
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
@@ -22,19 +22,16 @@ ReferenceSampler = Callable[[Tensor, torch.Generator], ResetPose]
 Noise = Callable[..., Tensor]  #: noise(*shape): (m, *shape) uniform in ±1 for the worlds that begin
 
 
-def default_pose(robot: RobotSpec, count: int, config: TaskConfig, noise: Noise) -> ResetPose:
-    """The default pose above flat ground at the origin, with noise on joints and heading."""
-    default, lower, upper = (
-        torch.tensor(robot.values(field), dtype=torch.float32) for field in ("default", "lower", "upper")
-    )
-    joints = default + config.start_joint_noise * noise(len(robot.joints))
+def default_pose(height: float, limits: Limits, count: int, config: TaskConfig, noise: Noise) -> ResetPose:
+    """The default pose, its base `height` m above flat ground at the origin, with noise on joints and heading."""
+    joints = limits.default + config.start_joint_noise * noise(len(limits.default))
     zero = torch.zeros(count, 3)
     return ResetPose(
-        base_position=torch.tensor([0.0, 0.0, robot.standing_height]).repeat(count, 1),
+        base_position=torch.tensor([0.0, 0.0, height]).repeat(count, 1),
         base_quaternion=yaw_quaternion(config.start_yaw_noise * noise()),
         base_velocity=zero,
         base_angular_velocity=zero,
-        joint_position=joints.clamp(lower, upper),
+        joint_position=joints.clamp(limits.lower, limits.upper),
         joint_velocity=torch.zeros_like(joints),
     )
 
