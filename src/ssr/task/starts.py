@@ -23,7 +23,7 @@ Noise = Callable[..., Tensor]  #: noise(*shape): (m, *shape) uniform in ±1 for 
 
 
 def default_pose(height: float, limits: Limits, count: int, config: TaskConfig, noise: Noise) -> ResetPose:
-    """The default pose, its base `height` m above flat ground at the origin, with noise on joints and heading."""
+    """The default pose, `height` m above flat ground at the origin, with noise on joints and heading."""
     joints = limits.default + config.start_joint_noise * noise(len(limits.default))
     zero = torch.zeros(count, 3)
     return ResetPose(
