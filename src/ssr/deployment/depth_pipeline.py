@@ -3,6 +3,9 @@
 640×360 → decimation by 5, then by 2 → 64×36 → spatial, temporal and hole-filling filters → the middle
 36 columns. The crop takes away what decimation pads, and the band on the left that the second imager of the
 stereo pair cannot see: its width is focal length × baseline ÷ depth, 14 image columns at 0.12 m.
+
+The SDK decimates by 2 with a median that prefers the nearer of four depths. On a receding floor this is a
+shift by a quarter of an image row, 0.4°, well within the mounting errors (±1°) that training knows.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from ssr.errors import UserError
 DECIMATIONS = {10: (5, 2)}  #: shrinking → the SDK's decimation magnitudes, which end at 8
 DEPTH_UNIT = 0.001  #: m, of 16-bit images
 FRAME_RATE = 60
+SMOOTH_DELTA = 8.0  #: mm; larger differences are kept. The SDK's 20 would smooth slopes and lag behind motion
 
 
 class DepthPipeline:
@@ -29,8 +33,8 @@ class DepthPipeline:
         self.camera = camera
         self._filters = [
             *(rs.decimation_filter(magnitude) for magnitude in DECIMATIONS[camera.shrink]),
-            rs.spatial_filter(),
-            rs.temporal_filter(),
+            _smoothing_within(rs.spatial_filter(), SMOOTH_DELTA),
+            _smoothing_within(rs.temporal_filter(), SMOOTH_DELTA),
             rs.hole_filling_filter(),
         ]
         width, height = camera.sensor_pixels
@@ -48,6 +52,11 @@ class DepthPipeline:
         # What no filter could fill has no known obstacle: as far as the camera is concerned, far.
         metres[raw == 0] = self.camera.far
         return np.clip(metres, self.camera.near, self.camera.far)
+
+
+def _smoothing_within(smoother: Any, delta: float) -> Any:
+    smoother.set_option(rs.option.filter_smooth_delta, delta)
+    return smoother
 
 
 def _middle(whole: int, kept: int) -> slice:

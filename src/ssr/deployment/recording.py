@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -105,5 +106,5 @@ def read(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
         try:
             for schema, channel, message in NonSeekingReader(file).iter_messages(log_time_order=False):
                 yield channel.topic, schema.name if schema else "", message.log_time, message.data
-        except (McapError, EOFError):
-            return
+        except (McapError, EOFError, struct.error, RuntimeError):
+            return  # lz4 reports a chunk that was cut off as a RuntimeError

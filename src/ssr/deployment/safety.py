@@ -63,7 +63,7 @@ class Senses:
             return self._silence("joint state", now - self._joints_at)
         if now - self._attitude_at > c.imu_timeout:
             return self._silence("IMU message", now - self._attitude_at)
-        return self._joint_problem or self._frozen(now) or self._attitude_problem
+        return self._joint_problem or self._frozen() or self._attitude_problem
 
     def depth_fault(self, now: float) -> str | None:
         """Why the eye cannot be trusted, or None."""
@@ -88,9 +88,10 @@ class Senses:
         worst = int(np.argmax(speed > self._fastest))
         return f"{self._names[worst]} reports {speed[worst]:.1f} rad/s, more than it can do"
 
-    def _frozen(self, now: float) -> str | None:
-        if now - self._changed_at > self.config.frozen_timeout:
-            return f"joint state has not changed for {1000 * (now - self._changed_at):.0f} ms"
+    def _frozen(self) -> str | None:
+        age = self._joints_at - self._changed_at
+        if age > self.config.frozen_timeout:
+            return f"joint state has not changed for {1000 * age:.0f} ms"
         return None
 
     def _attitude_fault(self, attitude: Attitude) -> str | None:

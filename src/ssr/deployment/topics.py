@@ -92,7 +92,7 @@ class Network:
     def __init__(self, config: NetworkConfig | None = None) -> None:
         config = config or NetworkConfig()
         try:
-            self._domain = Domain(config.domain, _xml(config)) if config.interface else None
+            _open_domain(config)
             self.participant = DomainParticipant(config.domain)
         except DDSException as error:
             where = f"on interface {config.interface!r}" if config.interface else "with CYCLONEDDS_URI"
@@ -112,6 +112,19 @@ class Network:
         return Topic(self.participant, f"rt/{name}", kind)
 
 
+_domains: dict[int, tuple[NetworkConfig, Domain]] = {}  #: open ones, until the process ends
+
+
+def _open_domain(config: NetworkConfig) -> None:
+    """A process joins a domain with one set of settings, whatever joins it later."""
+    if not config.interface:
+        return
+    if config.domain not in _domains:
+        _domains[config.domain] = (config, Domain(config.domain, _xml(config)))
+    elif _domains[config.domain][0] != config:
+        raise ValueError(f"domain {config.domain} is already open with other settings")
+
+
 def _qos(depth: int, reliable: bool) -> Qos:
     return Qos(
         Policy.Reliability.Reliable(duration(milliseconds=1)) if reliable else Policy.Reliability.BestEffort,
@@ -122,20 +135,24 @@ def _qos(depth: int, reliable: bool) -> Qos:
 
 def _xml(config: NetworkConfig) -> str:
     """cyclonedds' settings. Loopback has no multicast, so peers are looked for by address there."""
+    general = f'<Interfaces><NetworkInterface name="{config.interface}"/></Interfaces>'
+    # Presence is announced once a second: a lost announcement must not cost half a minute.
+    discovery = "<SPDPInterval>1s</SPDPInterval>"
     if config.interface == "lo":
-        where = (
-            '<General><Interfaces><NetworkInterface name="lo"/></Interfaces>'
-            "<AllowMulticast>false</AllowMulticast><MaxMessageSize>65500B</MaxMessageSize>"
-            "<FragmentSize>64000B</FragmentSize></General>"
-            "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
-            "<MaxAutoParticipantIndex>64</MaxAutoParticipantIndex>"
-            '<Peers><Peer address="localhost"/></Peers></Discovery>'
+        general += (
+            "<AllowMulticast>false</AllowMulticast>"
+            "<MaxMessageSize>65500B</MaxMessageSize><FragmentSize>64000B</FragmentSize>"
         )
-    else:
-        where = f'<General><Interfaces><NetworkInterface name="{config.interface}"/></Interfaces></General>'
+        discovery += (
+            "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
+            '<Peers><Peer address="localhost"/></Peers>'
+        )
     loss = ""
     if config.lossiness:
         permille = round(1000 * config.lossiness)
         loss = f"<Internal><Test><XmitLossiness>{permille}</XmitLossiness></Test></Internal>"
-    log = "<Tracing><Verbosity>none</Verbosity></Tracing>"
-    return f'<CycloneDDS><Domain Id="{config.domain}">{where}{loss}{log}</Domain></CycloneDDS>'
+    return (
+        f'<CycloneDDS><Domain Id="{config.domain}"><General>{general}</General>'
+        f"<Discovery>{discovery}</Discovery>{loss}<Tracing><Verbosity>none</Verbosity></Tracing>"
+        "</Domain></CycloneDDS>"
+    )
