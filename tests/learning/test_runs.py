@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from test_ppo import learner
 
 from ssr.cli.train import run as command
 from ssr.errors import UserError
 from ssr.learning import checkpoint
-from ssr.learning.run_directory import read_metrics
+from ssr.learning.ranks import ALONE
+from ssr.learning.run_directory import RunDirectory, read_metrics
+from ssr.learning.runner import Session
+from ssr.learning.trainer import Trainer
 
 TINY = (
     "--preset",
@@ -114,7 +118,7 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         (["--preset", "smoke", "--robot", "x3", "--run", "RUN"], "Unknown robot"),
         (["--preset", "smoke", "--ranks", "-2", "--run", "RUN"], "--ranks -2"),
         (["--preset", "smoke", "--device", "tpu", "--run", "RUN"], "Unknown device"),
-        (["--resume", "nowhere", "--run", "RUN"], "leave out --run"),
+        (["--resume", "nowhere", "--run", "RUN", "--seed", "3"], "leave out --run, --seed"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, arguments, message):
@@ -144,3 +148,21 @@ def test_the_directory_is_not_left_behind_by_a_mistake(tmp_path):
     with pytest.raises(UserError):
         command(["--preset", "smoke", "--robot", "x3", "--run", str(tmp_path / "run")])
     assert not Path(tmp_path / "run").exists()
+
+
+def test_ctrl_c_finishes_the_iteration_and_saves(tiny, tmp_path, monkeypatch):
+    trainer = Trainer(*learner(tiny))
+    iterate = trainer.iterate
+
+    def interrupted():
+        metrics = iterate()
+        if trainer.iteration == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return metrics
+
+    monkeypatch.setattr(trainer, "iterate", interrupted)
+    Session(trainer, RunDirectory.create(tmp_path / "run", tiny), tiny, ALONE).run()
+    assert trainer.iteration == 2
+    iteration, state = checkpoint.load(checkpoint.choose(tmp_path / "run"))
+    assert iteration == 2 and state["total_steps"] == 2 * 24 * 8
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

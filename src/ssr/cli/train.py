@@ -13,11 +13,16 @@ from ssr.learning.config import TrainConfig
 
 DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu (two cores), smoke (seconds).
 
-ssr train --preset cpu                          a new run in runs/
-ssr train --preset cpu --env.num-envs 128       any setting can be changed
-ssr train --preset cpu --explain                where the preset departs from the paper, and why
-ssr train --resume RUN                          go on with a run, bit for bit
-ssr train --continue RUN/small.safetensors      a new run from a small checkpoint's weights
+`ssr train --preset cpu`: a new run in runs/.
+
+`ssr train --preset cpu --env.num-envs 128`: any setting can be changed.
+
+`ssr train --preset cpu --explain`: where the preset departs from the paper, and why.
+
+`ssr train --resume RUN`: go on with a run, bit for bit.
+
+`ssr train --continue RUN/small.safetensors`: a new run from a small checkpoint's weights.
+
 Ctrl-C saves and stops."""
 
 
@@ -47,6 +52,7 @@ def asked_preset(argv: list[str]) -> str | None:
 
 def run(argv: list[str]) -> int:
     from ssr.learning import presets, runner
+    from ssr.learning.distribution import under_torchrun
     from ssr.learning.run_directory import default_path
 
     name = asked_preset(argv)
@@ -61,12 +67,19 @@ def run(argv: list[str]) -> int:
         print(presets.table(command.config.preset))
         return 0
     if command.resume is not None:
-        if command.continue_ is not None or command.run is not None:
-            raise UserError("--resume goes on inside its own directory; leave out --run and --continue.")
-        longer = command.config.run.iterations if "--run.iterations" in " ".join(argv) else None
+        given = {word.partition("=")[0] for word in argv if word.startswith("--")}
+        refused = given - {"--resume", "--iteration", "--run.iterations"}
+        if refused:
+            raise UserError(
+                f"--resume goes on with the run's own settings; leave out {', '.join(sorted(refused))}. "
+                "For other settings start a new run with --continue."
+            )
+        longer = command.config.run.iterations if "--run.iterations" in given else None
         runner.resume(command.resume, iteration=command.iteration, iterations=longer)
         return 0
     config = runner.with_ranks(command.config)
+    if command.run is None and under_torchrun():
+        raise UserError("Under torchrun all ranks write to one directory: name it with --run.")
     path = runner.start(command.run or default_path(config), config, small=command.continue_)
     print(path)
     return 0

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ssr.learning.config import TrainConfig
+from ssr.learning.devices import moved
 from ssr.learning.encoder_update import EncoderTrainer
 from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_deficiency
 from ssr.learning.footsteps import FootstepRecorder, to_tile
@@ -112,7 +113,9 @@ class SSR:
                 device=device,
             )
         self.schedule = Schedule(config.schedule)
-        self.statistics = Statistics(num_envs, streams, vectors.privileged, config.task.control_period)
+        self.statistics = Statistics(
+            num_envs, streams, vectors.privileged, config.task.control_period, device
+        )
         self.stopwatch = Stopwatch()
         sides = 2 if self.mirrors_input else 1  #: the mirrored input has a memory of its own
         self.hidden = torch.zeros(sides, num_envs, self.networks.encoder.hidden_size, device=device)
@@ -128,6 +131,7 @@ class SSR:
     def act(self, observation: Observation) -> Tensor:
         """Actions (n, A) for what all worlds see, drawn from the policy."""
         t, rollout = self.t, self.rollout
+        observation = moved(observation, self.device)
         if t == 0:
             rollout.begin()
         rollout.put_observation(t, observation, self.restarted)
@@ -146,7 +150,7 @@ class SSR:
             action = mean + std * torch.randn_like(mean)
             rollout.mean[t], rollout.action[t] = mean, action
             rollout.log_prob[t] = log_probability(action, mean, std)
-        return action.clone()
+        return action.clone().cpu()
 
     def _encode(self, observation: Observation, everything: bool) -> Tensor:
         """o^a (1, n, O); with input symmetry also of the mirrored input, (2, n, O), in the same pass."""
@@ -172,6 +176,7 @@ class SSR:
         """Take in what the last action did, while the worlds still stand on their old tiles."""
         with self.stopwatch("rewards"):
             t, rollout = self.t, self.rollout
+            transition = moved(transition, self.device)
             rollout.put_transition(t, transition)
             rollout.put_reward(t, "locomotion", transition.reward)
             stance = stance_deficiency(
@@ -304,6 +309,8 @@ class SSR:
             "restarted": self.restarted,
             "random": torch.get_rng_state(),
         }
+        if self.device == "cuda":
+            state["random_cuda"] = torch.cuda.get_rng_state()
         if self.imagination is not None:
             state["imagination"] = self.imagination.state_dict()
         if self.style is not None:
@@ -311,6 +318,7 @@ class SSR:
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        state = moved(state, self.device)
         self.networks.load_state_dict(state["networks"])
         self.ppo.optimizer.load_state_dict(state["ppo"])
         self.encoder.optimizer.load_state_dict(state["encoder"])
@@ -323,4 +331,6 @@ class SSR:
             self.imagination.load_state_dict(state["imagination"])
         if self.style is not None:
             self.style.load_state_dict(state["style"])
-        torch.set_rng_state(state["random"])
+        torch.set_rng_state(state["random"].cpu())
+        if self.device == "cuda":
+            torch.cuda.set_rng_state(state["random_cuda"].cpu())

@@ -36,6 +36,8 @@ def device_of(config: TrainConfig) -> str:
 
 def rank_count(config: TrainConfig) -> int:
     """One rank per core or GPU unless the configuration says otherwise."""
+    if under_torchrun():
+        return int(os.environ["WORLD_SIZE"])
     if config.ranks < 0:
         raise UserError(
             f"--ranks {config.ranks}: give the number of processes, or 0 for one per core or GPU."
@@ -49,11 +51,21 @@ def rank_count(config: TrainConfig) -> int:
 
 
 def under_torchrun() -> bool:
-    return "TORCHELASTIC_RUN_ID" in os.environ or {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= os.environ.keys()
+    return {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"} <= os.environ.keys()
+
+
+def starts_the_run() -> bool:
+    """Whether this process makes the run's directory: under torchrun only the first rank does."""
+    return not under_torchrun() or os.environ["RANK"] == "0"
+
+
+def _take_gpu(device: str, local_rank: int) -> None:
+    if device == "cuda":
+        torch.cuda.set_device(local_rank)
 
 
 def _backend(device: str) -> str:
-    return "nccl" if device == "cuda" else "gloo"
+    return "cpu:gloo,cuda:nccl" if device == "cuda" else "gloo"
 
 
 def _stop_with_parent() -> None:
@@ -79,6 +91,7 @@ def _child(
     torch.set_num_threads(threads)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     try:
+        _take_gpu(device, rank)
         store = dist.TCPStore(LOCAL, port, size + 1, is_master=False, timeout=PATIENCE)
         dist.init_process_group(_backend(device), store=store, rank=rank, world_size=size, timeout=PATIENCE)
         work(Ranks(rank=rank, size=size), *rest)
@@ -98,6 +111,7 @@ def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> N
     device, threads = device_of(config), config.env.threads
     torch.set_num_threads(threads)
     if under_torchrun():
+        _take_gpu(device, int(os.environ.get("LOCAL_RANK", "0")))
         dist.init_process_group(_backend(device), timeout=PATIENCE)
         try:
             work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)

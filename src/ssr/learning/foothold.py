@@ -63,6 +63,6 @@ def guidance(
         sole,
         tolerance=config.tolerance,
         rule=config.landing_rule,
-        needed=swing,
+        needed=swing.to(field.device),
     )
-    return torch.where(swing, expected, deficiency)
+    return torch.where(swing, expected.to(deficiency), deficiency)

@@ -98,7 +98,7 @@ class FlatAdam:
         self.learning_rate = float(state["learning_rate"])  # type: ignore[arg-type]
         tensors = {k: v for k, v in state.items() if isinstance(v, Tensor)}
         self._adam.state[self._flat] = {
-            "step": tensors["step"].to(torch.float32).clone(),
+            "step": tensors["step"].to(self.values).clone(),
             "exp_avg": tensors["mean"].to(self.values).clone(),
             "exp_avg_sq": tensors["square"].to(self.values).clone(),
         }

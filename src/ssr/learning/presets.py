@@ -143,8 +143,8 @@ def document() -> str:
     return (
         "# Presets\n\n"
         "`paper` holds every number of the paper's Tables 3 to 10; where the paper is silent, the comments\n"
-        "in the `config.py` of `src/ssr/learning`, `src/ssr/task` and `src/ssr/networks` say what was chosen.\n"
-        "The other presets are the same method and the same code with the differences below. Any setting\n"
+        "in the `config.py` of `src/ssr/learning`, `src/ssr/task` and `src/ssr/networks` say what was\n"
+        "chosen. The other presets are the same method and the same code with the differences below. Any setting\n"
         "can be given on the command line, e.g. `ssr train --preset cpu --env.num-envs 128`;\n"
         "`ssr train --preset cpu --explain` prints its table.\n\n"
         f"## cpu: two cores\n\n{table('cpu')}\n\n"

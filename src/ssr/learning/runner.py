@@ -12,7 +12,7 @@ from pathlib import Path
 from ssr.learning import checkpoint, guard, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
 from ssr.learning.display import Display
-from ssr.learning.distribution import launch, rank_count
+from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.optimizer import NonFiniteGradient
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import SMALL, RunDirectory
@@ -33,7 +33,8 @@ def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path
     load(config.robot)  # mistakes show before a directory is made
     if small is not None:
         small_checkpoint.load(small)
-    RunDirectory.create(path, config)
+    if starts_the_run():
+        RunDirectory.create(path, config)
     launch(config, train, path, config, Origin(small=small))
     return path
 

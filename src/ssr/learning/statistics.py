@@ -45,15 +45,20 @@ class Statistics:
     """Returns and lengths of episodes, tracking, touchdowns, support and levels."""
 
     def __init__(
-        self, num_envs: int, streams: tuple[str, ...], layout: Layout, control_period: float
+        self,
+        num_envs: int,
+        streams: tuple[str, ...],
+        layout: Layout,
+        control_period: float,
+        device: str = "cpu",
     ) -> None:
         self.layout, self.period = layout, control_period
-        self.returns = {name: torch.zeros(num_envs) for name in streams}
-        self.lengths = torch.zeros(num_envs)
-        self.landing_support = torch.zeros(num_envs, 2)  #: under each foot one step ago
+        self.returns = {name: torch.zeros(num_envs, device=device) for name in streams}
+        self.lengths = torch.zeros(num_envs, device=device)
+        self.landing_support = torch.zeros(num_envs, 2, device=device)  #: under each foot one step ago
         self.tally = Tally()
-        self._velocity_scale = _scale(layout, "base_velocity")
-        self._command_scale = _scale(layout, "command")
+        self._velocity_scale = _scale(layout, "base_velocity").to(device)
+        self._command_scale = _scale(layout, "command").to(device)
 
     def observe(self, transition: Transition, deficiency: Tensor, touchdown: Tensor) -> None:
         """deficiency (n, 2): ρ under the feet now. touchdown (n, 2): landings one step ago, now confirmed."""

@@ -196,4 +196,4 @@ class Style:
         self.replay.load_state_dict(state["replay"])  # type: ignore[arg-type]
         self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
         self.frames.frames[: self.frames.past] = state["frames"]  # type: ignore[assignment]
-        self.generator.set_state(state["generator"])  # type: ignore[arg-type]
+        self.generator.set_state(state["generator"].cpu())  # type: ignore[attr-defined]
