@@ -13,6 +13,7 @@ from ssr.motion.targets import FPS
 STILL = 0.30  #: m/s, a point slower than this bears on the ground
 FLAT = 0.20  #: m/s, with both heel and toe slower than this the foot lies flat
 SHORTEST = 0.10  #: s, of a stance
+MOST_TURN = 1.0  #: rad, of a foot against the hips
 LONGEST_GAP = 0.06  #: s, within one stance
 
 
@@ -25,6 +26,7 @@ class Stance:
     end: int
     ankle: np.ndarray  #: (3,) where the ankle is while the foot lies flat
     yaw: float  #: rad, heading of the foot
+    pitch: float  #: rad, how steeply the line from ankle to toe falls
 
 
 def stances(recording: Recording) -> list[Stance]:
@@ -32,6 +34,7 @@ def stances(recording: Recording) -> list[Stance]:
     ankle, toe = recording.pair("ankle"), recording.pair("toe")
     speed_ankle, speed_toe = _speed(ankle), _speed(toe)
     yaws = foot_yaw(recording)
+    falls = np.arcsin(np.clip((ankle - toe)[..., 2] / np.linalg.norm(ankle - toe, axis=-1), -1.0, 1.0))
     out: list[Stance] = []
     for side in range(2):
         still = np.minimum(speed_ankle[:, side], speed_toe[:, side]) < STILL
@@ -47,21 +50,32 @@ def stances(recording: Recording) -> list[Stance]:
             place = np.median(ankle[lying, side], axis=0)
             place[2] = min(place[2], float(np.median(toe[lying, side, 2])) + lift + 0.03)
             out.append(
-                Stance(side=side, start=start, end=end, ankle=place, yaw=_mean_angle(yaws[lying, side]))
+                Stance(
+                    side=side,
+                    start=start,
+                    end=end,
+                    ankle=place,
+                    yaw=_mean_angle(yaws[lying, side]),
+                    pitch=float(np.median(falls[lying, side])),
+                )
             )
     return sorted(out, key=lambda s: (s.start, s.side))
 
 
 def foot_yaw(recording: Recording) -> np.ndarray:
-    """(T, 2) heading of each foot, rad: ankle to toe where that is level, else across the hips."""
+    """(T, 2) heading of each foot, rad, unwrapped: that of the hips plus the foot's turn against them.
+
+    A foot that hangs toe down has no heading of its own; the steeper it is, the more it takes the hips'.
+    """
     hips = recording.pair("hip")
-    across = hips[:, 1] - hips[:, 0]
-    facing = np.stack((across[:, 1], -across[:, 0]), axis=-1)
-    facing /= np.maximum(np.linalg.norm(facing, axis=-1, keepdims=True), 1e-6)
+    across = gaussian_filter1d(hips[:, 1] - hips[:, 0], 0.05 * FPS, axis=0, mode="nearest")[:, :2]
+    left = (across / np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-6))[:, None]
+    ahead = np.stack((left[..., 1], -left[..., 0]), axis=-1)
     foot = recording.pair("toe") - recording.pair("ankle")
     level = foot[..., :2] / np.maximum(np.linalg.norm(foot, axis=-1, keepdims=True), 1e-6)
-    blend = level + 0.3 * facing[:, None]
-    return np.arctan2(blend[..., 1], blend[..., 0])
+    turn = np.arctan2((level * left).sum(-1), np.maximum((level * ahead).sum(-1), 0.0) + 0.2)
+    body = np.unwrap(np.arctan2(ahead[:, 0, 1], ahead[:, 0, 0]))
+    return body[:, None] + np.clip(turn, -MOST_TURN, MOST_TURN)
 
 
 def _speed(points: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ def find(stances: list[Stance], ground: Ground, blocks: tuple[Block, ...] = ()) 
         height -= height.min()
         return Footing(height=height, pitch=flat, ankle=float(np.median(z - height)), incline=None)
     if ground == "auto":
-        ground = _guess(x, z)
+        ground = _guess(x, z, np.array([s.pitch for s in stances]))
     if ground == "flat":
         return Footing(height=flat, pitch=flat, ankle=float(np.median(z)), incline=None)
     if ground == "slope" and len(z) > 2:
@@ -49,12 +49,28 @@ def find(stances: list[Stance], ground: Ground, blocks: tuple[Block, ...] = ()) 
     return Footing(height=height, pitch=flat, ankle=float(np.median(z - height)), incline=None)
 
 
-def _guess(x: np.ndarray, z: np.ndarray) -> Ground:
+def uphill(stances: list[Stance], found: Footing) -> np.ndarray | None:
+    """(2,) the direction in which the steps from foothold to foothold rise, if they agree on one."""
+    places = np.array([s.ankle[:2] for s in stances]).reshape(-1, 2)
+    rise, way = np.diff(found.height), np.diff(places, axis=0)
+    rise = np.where(np.abs(rise) > 0.5 * SAME_LEVEL, rise, 0.0)
+    weighted = rise[:, None] * way
+    total = float(np.linalg.norm(weighted, axis=1).sum())
+    direction = weighted.sum(0)
+    return direction if total > 0.02 and np.linalg.norm(direction) > 0.6 * total else None
+
+
+def _guess(x: np.ndarray, z: np.ndarray, falls: np.ndarray) -> Ground:
+    """Flat, or an incline if the footholds lie on one and the feet tilt with it, else levels."""
     if np.ptp(z) < FLAT_SPREAD:
         return "flat"
     fit = _slope(x, z)
     misfit = np.sqrt(np.mean((z - fit.ankle - fit.height) ** 2))
-    return "slope" if misfit < SLOPE_MISFIT and np.ptp(x) > 1.0 else "levels"
+    if misfit > SLOPE_MISFIT or np.ptp(x) < 1.0:
+        return "levels"
+    level, tilted = falls[fit.pitch == 0.0], falls[fit.pitch != 0.0]
+    tilt = np.median(tilted) - (np.median(level) if len(level) else np.median(falls))
+    return "slope" if tilt * fit.pitch.sum() > 0 and abs(tilt) > 0.5 * np.abs(fit.pitch).max() else "levels"
 
 
 def _levels(z: np.ndarray) -> np.ndarray:

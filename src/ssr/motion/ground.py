@@ -7,14 +7,26 @@ import numpy as np
 from ssr.terrain.tile import Box
 
 
-def height(boxes: tuple[Box, ...], points: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Ground height under `points` (..., 2): the highest box top there, or `floor`."""
+def height(boxes: tuple[Box, ...], points: np.ndarray, shrink: float = 0.0) -> np.ndarray:
+    """Ground height under `points` (..., 2): the highest box top there, or 0; boxes are `shrink` m narrower."""
     x, y = points[..., 0], points[..., 1]
-    out = np.full(x.shape, floor)
+    out = np.zeros(x.shape)
     for box in boxes:
         top = top_height(box, x)
-        inside = (np.abs(y - box.center[1]) <= box.half[1]) & (np.abs(along(box, x)) <= box.half[0])
+        inside = (
+            np.minimum(box.half[0] - np.abs(along(box, x)), box.half[1] - np.abs(y - box.center[1])) >= shrink
+        )
         out = np.where(inside & (top > out), top, out)
+    return out
+
+
+def depth(boxes: tuple[Box, ...], points: np.ndarray) -> np.ndarray:
+    """How deep `points` (..., 3) lie in the ground, m: the shortest way out, up or through a box's side."""
+    x, y, z = np.moveaxis(points, -1, 0)
+    out = np.maximum(-z, 0.0)
+    for box in boxes:
+        side = np.minimum(box.half[0] - np.abs(along(box, x)), box.half[1] - np.abs(y - box.center[1]))
+        out = np.maximum(out, np.minimum(side, top_height(box, x) - z))
     return out
 
 

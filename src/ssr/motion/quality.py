@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ssr.motion.solver import Solver
 
 MAX_SLIP, MAX_PENETRATION, MAX_KEYPOINT_ERROR = 0.02, 0.01, 0.06  #: m/s, m, m
+MAX_ACCELERATION = 60.0  #: m/s² of the base; more is a jerk where the legs could not follow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +41,13 @@ def judge(name: str, solver: Solver, targets: Targets, configurations: np.ndarra
     """Measure (T, nq) `configurations` against their targets."""
     joints = configurations[:, solver.addresses]
     motion = solver.kinematics.trajectories(configurations)
-    edges = bearing_points(motion, solver.limbs.sole_half)
+    edges = sole_corners(motion, solver.limbs.sole_half)
     slip = _slip(edges, targets.stance)
     penetration = _penetration(edges, targets.boxes)
     error = _keypoint_error(solver, targets, configurations, motion)
     violations = limit_violations(solver.robot, joints)
     faults = [
-        f"{what} {value:.3f} {unit} (at most {most})"
+        f"{what} {value:.4f} {unit} (at most {most})"
         for what, value, unit, most in (
             ("slip", slip, "m/s", MAX_SLIP),
             ("penetration", penetration, "m", MAX_PENETRATION),
@@ -54,6 +55,9 @@ def judge(name: str, solver: Solver, targets: Targets, configurations: np.ndarra
         )
         if not value <= most
     ]
+    acceleration = float(base_acceleration(configurations[:, :3]).max(initial=0.0))
+    if acceleration > MAX_ACCELERATION:
+        faults.append(f"base jerks with {acceleration:.0f} m/s² (at most {MAX_ACCELERATION:.0f})")
     if violations:
         faults.append(f"{violations} samples beyond joint limits")
     return Quality(
@@ -68,7 +72,7 @@ def judge(name: str, solver: Solver, targets: Targets, configurations: np.ndarra
     )
 
 
-def bearing_points(motion: Trajectories, sole_half: tuple[float, float]) -> np.ndarray:
+def sole_corners(motion: Trajectories, sole_half: tuple[float, float]) -> np.ndarray:
     """(T, 2, 4, 3) corners of both soles in the world."""
     corners = np.array([[a * sole_half[0], b * sole_half[1], 0.0] for a in (1, -1) for b in (1, -1)])
     turned = rotation.rotate(motion.sole_quaternion[:, :, None], corners)
@@ -86,7 +90,12 @@ def _slip(corners: np.ndarray, stance: np.ndarray) -> float:
 
 def _penetration(corners: np.ndarray, boxes: tuple[Box, ...]) -> float:
     """Deepest a sole corner lies under the ground, m."""
-    return float(np.maximum(ground.height(boxes, corners[..., :2]) - corners[..., 2], 0.0).max())
+    return float(ground.depth(boxes, corners).max())
+
+
+def base_acceleration(base: np.ndarray) -> np.ndarray:
+    """(T - 2,) m/s² of a base path (T, 3)."""
+    return np.linalg.norm(np.diff(base, n=2, axis=0), axis=-1) * FPS**2
 
 
 def _keypoint_error(

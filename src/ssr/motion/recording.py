@@ -102,18 +102,23 @@ def at_control_rate(recording: Recording) -> Recording:
     low = np.minimum(times.astype(int), len(smooth) - 2)
     share = (times - low)[:, None, None]
     points = smooth[low] * (1.0 - share) + smooth[low + 1] * share
-    return _aligned(replace(recording, fps=FPS, points=points))
+    resampled = replace(recording, fps=FPS, points=points)
+    return aligned(resampled, facing(resampled))
 
 
-def _aligned(recording: Recording) -> Recording:
-    """Turned about z so that the way from first to last pelvis – or the first heading – lies along +x."""
-    pelvis = recording.pair("hip").mean(1)
+def facing(recording: Recording) -> np.ndarray:
+    """(2,) where the person looks over the first half second."""
     across = (recording.pair("hip")[:, 1] - recording.pair("hip")[:, 0])[: int(0.5 * FPS)].mean(0)
-    facing = np.array([across[1], -across[0]])
-    angle = -np.arctan2(facing[1], facing[0])
-    turn = rotation.about(rotation.Z, angle)
-    origin = np.array([*pelvis[0, :2], 0.0])
-    moved = rotation.rotate(turn, recording.points - origin)
+    return np.array([across[1], -across[0]])
+
+
+def aligned(recording: Recording, direction: np.ndarray) -> Recording:
+    """Turned about z so that `direction` (2,) lies along +x, the first pelvis above the origin."""
+    turn = rotation.about(rotation.Z, -np.arctan2(direction[1], direction[0]))
+    origin = np.array([*recording.pair("hip").mean(1)[0, :2], 0.0])
     corner = lambda o: rotation.rotate(turn, np.pad(o, ((0, 0), (0, 1))) - origin)[:, :2]
-    blocks = tuple(replace(b, outline=corner(b.outline)) for b in recording.blocks)
-    return replace(recording, points=moved, blocks=blocks)
+    return replace(
+        recording,
+        points=rotation.rotate(turn, recording.points - origin),
+        blocks=tuple(replace(b, outline=corner(b.outline)) for b in recording.blocks),
+    )

@@ -1,15 +1,28 @@
-"""A recording becomes a clip of the robot."""
+"""A recording becomes clips of the robot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+
+from ssr.motion import ground as terrain
 from ssr.motion.clip import Clip, Column
+from ssr.motion.contacts import stances
 from ssr.motion.footing import Ground
-from ssr.motion.quality import judge
+from ssr.motion.posture import smooth
+from ssr.motion.quality import base_acceleration, judge, sole_corners
 from ssr.motion.recording import Recording, at_control_rate
 from ssr.motion.scaling import scaled
 from ssr.motion.solver import Solver
+from ssr.motion.targets import FPS, Targets
+
+LONGEST, PIECE = 12.0, 8.0  #: s; a longer recording is judged, and kept or left out, in pieces of about this
+FLIGHT = 0.12  #: s, with no foot on the ground for this long a person jumps
+SUNK = 0.006  #: m, deeper soles are aimed higher and solved again
+SHAKING = 40.0  #: m/s², with more acceleration the base is aimed along its smoothed path and solved again
 
 
 def retarget(
@@ -19,18 +32,74 @@ def retarget(
     column: Column = "forward",
     ground: Ground = "auto",
     progress: Callable[[int], None] = lambda frame: None,
-) -> Clip:
-    """The robot of `solver` doing what `recording` shows."""
-    targets = scaled(at_control_rate(recording), solver.limbs, ground)
+) -> list[Clip]:
+    """The robot of `solver` doing what `recording` shows; each clip says in `quality` whether it may be used.
+
+    Time is kept, except where the person jumps: a body scaled by s falls at g only if it is played 1/√s faster.
+    """
+    at_rate = at_control_rate(recording)
+    if jumps(at_rate):
+        tempo = np.sqrt(at_rate.leg / solver.limbs.leg)
+        at_rate = at_control_rate(replace(recording, fps=recording.fps * float(tempo)))
+    targets = scaled(at_rate, solver.limbs, ground)
+    q = solve_well(solver, targets, progress)
+    return [
+        Clip(
+            name=name,
+            column=column,
+            synthetic=False,
+            base_position=q[rows, :3],
+            base_quaternion=q[rows, 3:7],
+            joint_position=q[rows][:, solver.addresses],
+            joint_names=solver.robot.joint_names,
+            quality=judge(name, solver, targets[rows], q[rows]),
+            boxes=targets.boxes,
+        )
+        for name, rows in _pieces(recording.name, targets.frames)
+    ]
+
+
+def jumps(recording: Recording) -> bool:
+    """Whether both feet leave the ground together, in a recording at 50 Hz."""
+    frames = len(recording.points)
+    air = np.ones(frames, dtype=bool)
+    for s in stances(recording):
+        air[s.start : s.end] = False
+    longest = run = 0
+    for off in air:
+        run = run + 1 if off else 0
+        longest = max(longest, run)
+    return longest >= FLIGHT * FPS
+
+
+def solve_well(
+    solver: Solver, targets: Targets, progress: Callable[[int], None] = lambda frame: None
+) -> np.ndarray:
+    """(T, nq) the solver's answer, aimed anew where it is poor, twice at most.
+
+    Where a sole is left in the ground it is aimed higher; where the base jerks because the legs could not follow,
+    it is aimed along its own smoothed path, which they can.
+    """
     q = solver.solve(targets, progress)
-    return Clip(
-        name=recording.name,
-        column=column,
-        synthetic=False,
-        base_position=q[:, :3],
-        base_quaternion=q[:, 3:7],
-        joint_position=q[:, solver.addresses],
-        joint_names=solver.robot.joint_names,
-        quality=judge(recording.name, solver, targets, q),
-        boxes=targets.boxes,
-    )
+    for _ in range(2):
+        corners = sole_corners(solver.kinematics.trajectories(q), solver.limbs.sole_half)
+        sunk = terrain.depth(targets.boxes, corners).max(-1)
+        shaking = base_acceleration(q[:, :3]).max(initial=0.0) > SHAKING
+        if sunk.max() < SUNK and not shaking:
+            break
+        lift = smooth(maximum_filter1d(np.minimum(1.2 * sunk, 0.05), 5, axis=0, mode="nearest"), 0.02)
+        sole = targets.sole_position.copy()
+        sole[..., 2] += lift
+        base = smooth(q[:, :3], 0.06) if shaking else targets.base_position
+        targets = replace(targets, sole_position=sole, base_position=base)
+        q = solver.solve(targets, progress)
+    return q
+
+
+def _pieces(name: str, frames: int) -> list[tuple[str, slice]]:
+    """The whole, or about equal pieces called name/1, name/2 …"""
+    if frames <= LONGEST * FPS:
+        return [(name, slice(0, frames))]
+    count = round(frames / (PIECE * FPS))
+    cuts = np.linspace(0, frames, count + 1).round().astype(int)
+    return [(f"{name}/{k + 1}", slice(int(cuts[k]), int(cuts[k + 1]))) for k in range(count)]

@@ -19,7 +19,7 @@ from ssr.motion.posture import (
     smooth,
     upright,
 )
-from ssr.motion.recording import Recording
+from ssr.motion.recording import Recording, aligned
 from ssr.motion.targets import FPS, Targets
 from ssr.terrain.tile import Box
 
@@ -29,6 +29,9 @@ SWING_PITCH = (-0.45, 0.90)  #: rad
 CLEARANCE = 0.02  #: m, least height of a sole in mid-swing
 TORSO_SHARE = 0.85  #: of a person's lean; the robot's waist neither pitches nor rolls
 BODY_GAP = 0.09  #: m, hands stay this far outside the hips
+FOOT_GAP = 0.02  #: m, soles stay this far on their own side of the body
+INWARD = 0.17  #: of the leg, how far inside its hip a foot may stand
+PIVOT = 0.30  #: rad, a standing foot turns only with what its person's foot turns beyond this
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,11 @@ def scaled(recording: Recording, limbs: Limbs, ground: footing.Ground = "auto") 
     scale = limbs.leg / recording.leg
     stood = stances(recording)
     found = footing.find(stood, ground, recording.blocks)
+    uphill = footing.uphill(stood, found)
+    if uphill is not None:  # stairs and slopes then lie along x, as boxes do
+        recording = aligned(recording, uphill)
+        stood = stances(recording)
+        found = footing.find(stood, ground, recording.blocks)
     hips = recording.pair("hip")
     base_quaternion, torso_quaternion = _body(recording)
     drift = _ground_drift(stood, found, len(hips))
@@ -56,6 +64,10 @@ def scaled(recording: Recording, limbs: Limbs, ground: footing.Ground = "auto") 
     centers = np.array([feet.hold[(s.start + s.end) // 2, s.side] for s in stood]).reshape(-1, 3)
     incline = None if found.incline is None else (found.incline[0] * scale, found.incline[1])
     boxes = footing.boxes(centers, np.array([s.yaw for s in stood]), limbs.sole_half, incline)
+    if incline is not None:  # a sole across the bend at the foot of a ramp lies on its edges
+        sunk = soles.clearance(boxes, centers, found.pitch, np.array([s.yaw for s in stood]), limbs)
+        for s, depth in zip(stood, sunk, strict=True):
+            feet.hold[s.start : s.end, s.side, 2] += max(-float(depth), 0.0)
 
     base = scale * hips.mean(1)
     base[:, 2] += limbs.ankle_height - scale * (found.ankle + drift)
@@ -126,41 +138,42 @@ def _feet(
     left = rotation.normalize(smooth(across * np.array([1.0, 1.0, 0.0]), 0.15))
     # The robot's hips are wider (or narrower) than the person's scaled ones; so is its track.
     widen = limbs.hip_half_width - 0.5 * scale * float(np.median(np.linalg.norm(across, axis=-1)))
-    outward = np.stack((-left, left), axis=1) * 0.8 * widen
-    raw = scale * ankle + outward
+    outward = np.stack((-left, left), axis=1)
+    middle = scale * recording.pair("hip").mean(1)
+    inmost = max(limbs.hip_half_width - INWARD * limbs.leg, limbs.sole_half[1] + FOOT_GAP)
+    inside = lambda place, rows, side: (
+        inmost - ((place[..., :2] - middle[rows, :2]) * outward[rows, side, :2]).sum(-1)
+    )
+    raw = scale * ankle + outward * widen
+    for side in range(2):
+        short = smooth(np.maximum(inside(raw[:, side], slice(None), side), 0.0), 0.03)
+        raw[:, side] += outward[:, side] * short[:, None]
     raw[..., 2] += limbs.ankle_height - scale * (found.ankle + drift[:, None])
 
     foot = toe - ankle
     angle = -np.arcsin(np.clip(foot[..., 2] / np.maximum(np.linalg.norm(foot, axis=-1), 1e-6), -1.0, 1.0))
     stance = np.zeros((frames, 2), dtype=bool)
     hold, surface = np.zeros((frames, 2, 3)), np.zeros((frames, 2))
-    yaw = np.unwrap(foot_yaw(recording), axis=0)
+    yaw = foot_yaw(recording)
+    heading = yaw.copy()
     rest = np.median(np.concatenate([angle[s.start : s.end, s.side] for s in stood])) if stood else 0.0
     for k, s in enumerate(stood):
-        rows = slice(s.start, s.end)
-        # Turns beyond one revolution: the stance's heading in the unwrapped count of its own frames.
-        heading = s.yaw + 2 * np.pi * np.round((np.median(yaw[rows, s.side]) - s.yaw) / (2 * np.pi))
-        ahead = limbs.sole_ahead * np.array([np.cos(heading), np.sin(heading)])
-        center = scale * s.ankle[:2] + np.median(outward[rows, s.side], axis=0)[:2] + ahead
-        hold[rows, s.side] = (*center, scale * found.height[k])
-        surface[rows, s.side], stance[rows, s.side] = found.pitch[k], True
-    yaw = _pinned(yaw, stance, {(s.start, s.side): s for s in stood}, yaw)
-    return Feet(hold=hold, surface=surface, yaw=yaw, pitch=angle - rest, raw=raw, stance=stance)
-
-
-def _pinned(
-    values: np.ndarray, stance: np.ndarray, stood: dict[tuple[int, int], Stance], yaw: np.ndarray
-) -> np.ndarray:
-    """Headings (T, 2): constant in every stance, the recorded turn in between, joined smoothly."""
-    out = values.copy()
-    for (start, side), s in stood.items():
-        out[start : s.end, side] = s.yaw + 2 * np.pi * np.round(
-            (np.median(yaw[start : s.end, side]) - s.yaw) / (2 * np.pi)
-        )
+        rows, side = slice(s.start, s.end), s.side
+        # The stance's heading, in the unwrapped count of its own frames.
+        mean = s.yaw + 2 * np.pi * np.round((np.median(yaw[rows, side]) - s.yaw) / (2 * np.pi))
+        turn = yaw[rows, side] - mean
+        heading[rows, side] = mean + np.sign(turn) * np.maximum(np.abs(turn) - PIVOT, 0.0)
+        ahead = limbs.sole_ahead * np.array([np.cos(mean), np.sin(mean)])
+        sideways = np.median(outward[rows, side], axis=0)[:2]
+        place = scale * s.ankle[:2] + sideways * widen
+        short = float(np.percentile(inside(place, rows, side), 80))
+        hold[rows, side] = (*(place + sideways * max(short, 0.0) + ahead), scale * found.height[k])
+        surface[rows, side], stance[rows, side] = found.pitch[k], True
     for side in range(2):
         for a, b in swings(stance[:, side]):
-            out[a + 1 : b, side] = values[a + 1 : b, side] + _bridge(out[:, side] - values[:, side], a, b)
-    return out
+            bridge = _bridge(heading[:, side] - yaw[:, side], a, b)
+            heading[a + 1 : b, side] = yaw[a + 1 : b, side] + bridge
+    return Feet(hold=hold, surface=surface, yaw=heading, pitch=angle - rest, raw=raw, stance=stance)
 
 
 def swings(stance: np.ndarray) -> list[tuple[int, int]]:
@@ -232,7 +245,7 @@ def _arms(
         upper = rotation.unrotate(person, rotation.normalize(elbow[:, side] - shoulder[:, side]))
         lower = rotation.unrotate(person, rotation.normalize(hand[:, side] - elbow[:, side]))
         # Robot bodies are wide: elbows stay a little outside the shoulder, hands outside the hips.
-        upper = rotation.normalize(_outside(upper, sign, 0.18))
+        upper = rotation.normalize(_outside(upper, sign, 0.21))
         outer = limbs.hip_half_width + BODY_GAP - limbs.shoulder[side, 1] * sign
         reach = outer - limbs.upper_arm * upper[:, 1] * sign
         below = np.clip(

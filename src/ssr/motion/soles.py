@@ -14,6 +14,11 @@ from ssr.motion.targets import FPS
 from ssr.terrain.tile import Box
 
 HEEL_ROLL = 0.10  #: s, how long the foot rolls after touching down on an edge
+RISE_SHARE = 0.35  #: of a swing, in which it gains (and later loses) the height that clears the ground
+HIGHEST_BUMP, HIGHEST_SPEED = (
+    0.25,
+    0.5,
+)  #: the most a swing is raised: share of the leg, m per second of swing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,13 +152,13 @@ def lift_clear(
     frames = np.arange(max(a + 1, 0), min(b, len(pitch)))
     if not len(frames):
         return
-    s = (frames - a) / (b - a)
-    bump = 64.0 * (s * (1.0 - s)) ** 3
+    # How far into the swing, counted from its nearer end; a swing cut off by the clip's end has only one.
+    since = np.minimum(frames - a if a >= 0 else np.inf, b - frames if b < len(pitch) else np.inf)
+    bump = ease(since / max(RISE_SHARE * (b - a), 1.0))
     free = lambda: clearance(boxes, position[frames], pitch[frames], yaw[frames], limbs)
-    # Near the ground at both ends the asked clearance fades; elsewhere the bump grows until it is met.
-    asked = least * np.minimum(bump / 0.5, 1.0)
-    need = np.where(bump > 0.15, (asked - free()) / np.maximum(bump, 0.15), 0.0)
-    position[frames, 2] += bump * max(float(need.max()), 0.0)
+    need = np.where(bump > 0.2, least - free() / np.maximum(bump, 0.2), 0.0)
+    most = min(HIGHEST_BUMP * limbs.leg, HIGHEST_SPEED * (b - a) / FPS)
+    position[frames, 2] += bump * np.clip(float(need.max()), 0.0, most)
     # Right after lift-off and before touchdown a tilted sole may still dip in: raise just those frames.
     sunk = maximum_filter1d(np.maximum(-free(), 0.0), 5, mode="constant")
     position[frames, 2] += gaussian_filter1d(sunk, 1.0, mode="constant")
@@ -188,4 +193,4 @@ def clearance(
     points = np.stack(np.meshgrid(x, y, [0.0], indexing="ij"), -1).reshape(-1, 3)
     q = rotation.multiply(rotation.about(rotation.Z, yaw), rotation.about(rotation.Y, pitch))
     world = path[:, None] + rotation.rotate(q[:, None], points[None])
-    return (world[..., 2] - ground.height(boxes, world[..., :2])).min(1)
+    return (world[..., 2] - ground.height(boxes, world[..., :2], shrink=0.01)).min(1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import mink
 import mujoco
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from ssr.motion.kinematics import Kinematics
 from ssr.motion.limbs import SIDES, Limbs, limbs
@@ -23,9 +24,9 @@ class Weights:
     base_orientation: float = 3.0
     torso_orientation: float = 3.0
     stance_position: float = 200.0
-    stance_orientation: float = 60.0
+    stance_orientation: tuple[float, float, float] = (60.0, 60.0, 8.0)  #: roll, pitch, yaw of the sole
     swing_position: float = 15.0
-    swing_orientation: float = 4.0
+    swing_orientation: tuple[float, float, float] = (1.0, 4.0, 1.0)
     knee: float = 2.0
     elbow: float = 2.0
     hand: float = 4.0
@@ -115,6 +116,7 @@ class Solver:
             self.robot.torso_link, "body", position_cost=0.0, orientation_cost=w.torso_orientation
         )
         self.soles = [frame(f"{s}_sole", "site", position_cost=1.0, orientation_cost=1.0) for s in SIDES]
+        self.swing_turn, self.stance_turn = np.array(w.swing_orientation), np.array(w.stance_orientation)
         m = self.model
         body = lambda name: (m.body(name).id, np.zeros(3))
         site = lambda name: (int(m.site(name).bodyid[0]), m.site(name).pos.copy())
@@ -141,9 +143,11 @@ class Solver:
         configuration = mink.Configuration(self.model, q=q)
         self.posture.set_target(q)
         self.limit.before = None
+        # A foot gains its stance's weight shortly before it lands, so that the body is where it must be then.
+        bearing = np.maximum(gaussian_filter1d(targets.stance.astype(float), 2.0, axis=0), targets.stance)
         out = np.empty((targets.frames, self.model.nq))
         for t in range(targets.frames):
-            self._aim(targets, t)
+            self._aim(targets, t, bearing[t])
             for _ in range(self.settings.iterations if t else self.settings.first_iterations):
                 velocity = mink.solve_ik(
                     configuration,
@@ -169,16 +173,15 @@ class Solver:
             out[t] = self.points.positions(data)
         return out
 
-    def _aim(self, targets: Targets, t: int) -> None:
+    def _aim(self, targets: Targets, t: int, bearing: np.ndarray) -> None:
         w = self.settings.weights
         pose = lambda q, p: mink.SE3(np.concatenate((q, p)))
         self.base.set_target(pose(targets.base_quaternion[t], targets.base_position[t]))
         self.torso.set_target(pose(targets.torso_quaternion[t], np.zeros(3)))
         for side in range(2):
-            stance = bool(targets.stance[t, side])
-            sole = self.soles[side]
-            sole.set_position_cost(w.stance_position if stance else w.swing_position)
-            sole.set_orientation_cost(w.stance_orientation if stance else w.swing_orientation)
+            sole, share = self.soles[side], bearing[side]
+            sole.set_position_cost(w.swing_position ** (1.0 - share) * w.stance_position**share)
+            sole.set_orientation_cost(self.swing_turn ** (1.0 - share) * self.stance_turn**share)
             sole.set_target(pose(targets.sole_quaternion[t, side], targets.sole_position[t, side]))
         self.points.target[:] = np.concatenate(
             (targets.knee_position[t], targets.elbow_position[t], targets.hand_position[t])

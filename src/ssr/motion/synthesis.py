@@ -11,6 +11,7 @@ from ssr.motion.flat_plans import flat_plans
 from ssr.motion.footsteps import Plan
 from ssr.motion.limbs import SIDES, Limbs
 from ssr.motion.quality import judge
+from ssr.motion.retarget import solve_well
 from ssr.motion.solver import Solver
 from ssr.motion.terrain_plans import terrain_plans
 
@@ -18,7 +19,7 @@ from ssr.motion.terrain_plans import terrain_plans
 def perform(solver: Solver, plan: Plan) -> Clip:
     """The robot doing `plan`."""
     targets = follow(plan, solver.limbs, base_over_soles(solver))
-    q = solver.solve(targets)
+    q = solve_well(solver, targets)
     return Clip(
         name=plan.name,
         column=plan.column,  # type: ignore[arg-type]

@@ -32,6 +32,11 @@ class Targets:
     def frames(self) -> int:
         return len(self.base_position)
 
+    def __getitem__(self, rows: slice) -> Targets:
+        """A stretch of time; the terrain stays whole."""
+        cut = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "boxes"}
+        return Targets(**cut, boxes=self.boxes)
+
     def mirrored(self) -> Targets:
         """The same motion in the sagittal mirror."""
         changes: dict[str, object] = {}
