@@ -21,6 +21,7 @@ from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
 from ssr.learning.ranks import Ranks
 from ssr.learning.runner import with_ranks
+from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.trainer import Trainer
 from ssr.task.env import TraversalEnv
 
@@ -133,6 +134,8 @@ def compare_symmetries(rounds: int) -> dict[str, float]:
     recording = Recording(config, config.env.num_envs // 2)
     settings = {"ssr": config, "input": replace(config, ablation=INPUT_SYMMETRY)}
     learners = {name: recording.learner(setting) for name, setting in settings.items()}
+    for learner in learners.values():
+        learner.stopwatch = Stopwatch(time.process_time)  # one thread: what others do does not count
     encoder: dict[str, list[float]] = {name: [] for name in settings}
     update: dict[str, list[float]] = {name: [] for name in settings}
     for number in range(rounds + 1):

@@ -40,9 +40,12 @@ class Batch:
 
 
 @torch.no_grad()
-def stream_values(critics: Critics, states: Tensor, streams: tuple[str, ...]) -> Tensor:
+def stream_values(
+    critics: Critics, states: Tensor, streams: tuple[str, ...], bfloat16: bool = False
+) -> Tensor:
     """(k, ...) values of states (..., S)."""
-    values = critics(states.flatten(0, -2))
+    with autocast(bfloat16, states.device):
+        values = critics(states.flatten(0, -2))
     return torch.stack([values[name].float().view(states.shape[:-1]) for name in streams])
 
 
@@ -63,14 +66,14 @@ def prepare(
     """
     streams = tuple(weights)
     states = torch.cat((rollout.privileged, last_privileged.unsqueeze(0)))
-    values = stream_values(critics, states, streams)
+    values = stream_values(critics, states, streams, config.bfloat16)
     rewards = torch.stack([rollout.rewards[name] for name in streams])
     # A sample that went non-finite earns its own value, so that nothing flows back through the cut.
     rewards = torch.where(rollout.valid, rewards, values[:, :-1])
     cut = rollout.cut_states()
     if cut is not None:
         step, world, reached = cut
-        rewards[:, step, world] += config.discount * stream_values(critics, reached, streams)
+        rewards[:, step, world] += config.discount * stream_values(critics, reached, streams, config.bfloat16)
     gain = torch.stack(
         [
             advantages(r, v[:-1], v[-1], rollout.ended, discount=config.discount, trace=config.trace)
