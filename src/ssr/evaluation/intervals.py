@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import inf, nan, sqrt
 
 import numpy as np
 
@@ -38,11 +38,11 @@ def per_trial(values: np.ndarray) -> Estimate:
     return pooled(values.astype(np.float64), np.ones(len(values)))
 
 
-def pooled(sums: np.ndarray, counts: np.ndarray) -> Estimate:
+def pooled(sums: np.ndarray, counts: np.ndarray, bounds: tuple[float, float] = (-inf, inf)) -> Estimate:
     """Mean over all samples of trials that hold `counts` (n,) samples adding up to `sums` (n,).
 
     Samples of one trial are alike, so the interval comes from the spread between trials (ratio estimator);
-    `std` is the spread of the trials' own means.
+    `std` is the spread of the trials' own means. `bounds` hold whatever the mean is.
     """
     held = counts > 0
     sums, counts = sums[held], counts[held]
@@ -53,7 +53,8 @@ def pooled(sums: np.ndarray, counts: np.ndarray) -> Estimate:
     error = _standard_error(sums, counts, mean)
     own = sums / counts
     std = float(own.std(ddof=1)) if len(own) > 1 else nan
-    return Estimate(value=mean, low=mean - Z * error, high=mean + Z * error, std=std)
+    low, high = max(bounds[0], mean - Z * error), min(bounds[1], mean + Z * error)
+    return Estimate(value=mean, low=low, high=high, std=std)
 
 
 def pooled_rate(successes: np.ndarray, counts: np.ndarray) -> Estimate:

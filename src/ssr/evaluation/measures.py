@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,9 @@ def measure(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
         "traversal": wilson(float((trials.success & far).sum()), n),
         "distance": per_trial(trials.distance),
         "sfr": pooled_rate(per(trials.foothold_trial, safe), footholds),
-        "msr": pooled(per(trials.foothold_trial, trials.foothold_support), footholds),
-        "ap": pooled(trials.power * trials.seconds, trials.seconds),
-        "pfcf": pooled(per(trials.stance_trial, trials.stance_peak), stances),
+        "msr": pooled(per(trials.foothold_trial, trials.foothold_support), footholds, (0.0, 1.0)),
+        "ap": pooled(trials.power * trials.seconds, trials.seconds, (0.0, inf)),
+        "pfcf": pooled(per(trials.stance_trial, trials.stance_peak), stances, (0.0, inf)),
     }
 
 

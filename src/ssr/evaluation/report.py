@@ -130,7 +130,8 @@ def _facts(results: Sequence[Results]) -> str:
 
 def _table(results: Sequence[Results]) -> str:
     several = len(results) > 1
-    heads = ["strip", *(["policy"] if several else []), "trials", *(h for _, h, *_ in COLUMNS)]
+    measures = [f"{heading} ({unit})" for _, heading, unit, *_ in COLUMNS]
+    heads = ["strip", *(["policy"] if several else []), "trials", *measures]
     rows = []
     for course in all_courses(results):
         first = True
@@ -142,7 +143,7 @@ def _table(results: Sequence[Results]) -> str:
             cells = [course.title if first else ""]
             cells += [f"{dot}{escape(result.name)}"] if several else []
             shade = colour(number)
-            cells += [str(row["trials"]), *(_cell(row, name, rest, shade) for name, _, *rest in COLUMNS)]
+            cells += [str(row["trials"]), *(_cell(row, name, rest, shade) for name, _, _, *rest in COLUMNS)]
             kind = " class='first'" if several and first else ""
             rows.append(f"<tr{kind}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
             first = False

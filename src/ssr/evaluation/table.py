@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ssr.evaluation.courses import SETS, Course
@@ -11,15 +12,15 @@ from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.results import Results
 from ssr.terrain.tile import Kind
 
-#: measure, heading, factor, digits of the value and of its interval
+#: measure, heading, unit, factor, digits of the value and of its interval
 COLUMNS = (
-    ("success", "success %", 100, 1, 0),
-    ("traversal", "traversal %", 100, 1, 0),
-    ("distance", "distance m", 1, 1, 1),
-    ("sfr", "SFR %", 100, 1, 0),
-    ("msr", "MSR %", 100, 1, 0),
-    ("ap", "AP W", 1, 0, 0),
-    ("pfcf", "PFCF N", 1, 0, 0),
+    ("success", "success", "%", 100, 1, 0),
+    ("traversal", "traversal", "%", 100, 1, 0),
+    ("distance", "distance", "m", 1, 1, 1),
+    ("sfr", "SFR", "%", 100, 1, 0),
+    ("msr", "MSR", "%", 100, 1, 0),
+    ("ap", "AP", "W", 1, 0, 0),
+    ("pfcf", "PFCF", "N", 1, 0, 0),
 )
 
 
@@ -33,20 +34,35 @@ def texts(row: Row, name: str, factor: float, digits: int, interval_digits: int)
 
 
 def table(results: Sequence[Results], courses: Sequence[Course] | None = None) -> Table:
-    """The chosen courses (all by default) of one or several policies."""
+    """The chosen courses (all by default) of one or several policies; narrow enough for 80 columns."""
     several = len(results) > 1
-    made = Table("strip", *(("policy",) if several else ()), "trials")
-    for _, heading, *_ in COLUMNS:
-        made.add_column(heading, justify="right", no_wrap=True)
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    made.add_column("strip", no_wrap=True)
+    if several:
+        made.add_column("policy")
+    for _, heading, unit, *_ in COLUMNS:
+        made.add_column(f"{heading}\n{unit}", justify="right", no_wrap=True)
+    counts = set()
     for course in courses if courses is not None else all_courses(results):
         for result in results:
             row = result.find(course)
             if row is None:
                 continue
-            pairs = (texts(row, name, *numbers) for name, _, *numbers in COLUMNS)
+            counts.add(row["trials"])
+            pairs = (texts(row, name, *numbers) for name, _, _, *numbers in COLUMNS)
             cells = [f"{value}\n[dim]{ends}[/dim]" for value, ends in pairs]
-            made.add_row(course.title, *((result.name,) if several else ()), str(row["trials"]), *cells)
+            who = (result.name,) if several else ()
+            made.add_row(two_lines(course), *who, *cells)
+    if counts:
+        made.caption = f"{'–'.join(str(n) for n in sorted({min(counts), max(counts)}))} trials per strip"
     return made
+
+
+def two_lines(course: Course) -> str:
+    """The course's title with its numbers on a line of their own."""
+    words = course.title.split(" ")
+    cut = next((k for k, word in enumerate(words) if word[0].isdigit()), len(words))
+    return "\n".join(" ".join(part) for part in (words[:cut], words[cut:]) if part)
 
 
 def typical(results: Sequence[Results], kind: Kind) -> Course | None:

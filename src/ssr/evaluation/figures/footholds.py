@@ -13,7 +13,7 @@ from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.figures.style import GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
 from ssr.evaluation.measures import course_of
 from ssr.evaluation.results import Results
-from ssr.evaluation.table import all_courses, typical
+from ssr.evaluation.table import all_courses, two_lines, typical
 from ssr.evaluation.trials import Trials
 from ssr.terrain.kinds import OBSTACLES_FROM
 from ssr.terrain.strip import GAP_SPACING
@@ -140,7 +140,7 @@ def safe_rate(results: Sequence[Results]) -> Figure | None:
             at = k + (number - (len(results) - 1) / 2) * width
             axes.bar(at, value, width * 0.92, color=colour(number), alpha=0.85)
             axes.errorbar(at, value, yerr=[[value - low], [high - value]], color="#222", lw=0.9, capsize=2)
-    axes.set_xticks(range(len(courses)), [_two_lines(course.title) for course in courses], fontsize=7)
+    axes.set_xticks(range(len(courses)), [two_lines(course) for course in courses], fontsize=7)
     axes.set_ylim(0, 102)
     axes.set_ylabel("safe footholds (%)", fontsize=8)
     if len(results) > 1:
@@ -150,19 +150,13 @@ def safe_rate(results: Sequence[Results]) -> Figure | None:
     return made
 
 
-def _two_lines(name: str) -> str:
-    words = name.split(" ")
-    cut = next((k for k, word in enumerate(words) if word[0].isdigit()), len(words))
-    return "\n".join(" ".join(part) for part in (words[:cut], words[cut:]) if part)
-
-
 def over_training(results: Sequence[Results]) -> Figure | None:
     """Fig. 6c: mean support ratio over iterations, and where it first reaches 75 %."""
     courses = sorted({course_of(row) for r in results for row in r.snapshots}, key=lambda c: c.order)
     if not courses:
         return None
     made = figure(3.1 * len(courses), 2.9)
-    grid = made.subplots(1, len(courses), squeeze=False, sharey=True)[0]
+    grid = made.subplots(1, len(courses), squeeze=False, sharex=True, sharey=True)[0]
     for axes, course in zip(grid, courses, strict=True):
         tidy(axes)
         axes.axhline(100 * SAFE_MSR, color="#888", lw=0.8)

@@ -26,7 +26,7 @@ def paths(results: Sequence[Results]) -> Figure | None:
     shown = [result for result in results if result.directions is not None]
     if not shown:
         return None
-    made = figure(7.6, 3.9 * len(shown))
+    made = figure(7.6, 4.3 * len(shown))
     grid = made.subplots(len(shown), 2, squeeze=False)
     for (walking, turning), result in zip(grid, shown, strict=True):
         found = result.directions
@@ -59,7 +59,7 @@ def paths(results: Sequence[Results]) -> Figure | None:
 
 def _square(axes: Axes, reach: float) -> None:
     tidy(axes)
-    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), box_aspect=1)
     axes.set_ylabel("ahead (m)", fontsize=8)
     axes.plot(0, 0, "k^", ms=6)
 

@@ -34,7 +34,7 @@ def training(results: Sequence[Results]) -> Figure | None:
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("hours", fontsize=8)
         axes.set_ylabel(label, fontsize=8)
-    top.set_ylim(bottom=0)
+    top.set_ylim(0, max(5.0, top.get_ylim()[1]))
     total.legend(fontsize=7, frameon=False)
     tidy(memory)
     memory.bar(range(len(shown)), peaks, color=[colour(number) for number, _ in shown], alpha=0.85)
