@@ -4,6 +4,10 @@ import torch
 from toy import ToyWalker
 
 from ssr.learning.rollout import FrameHistory, Rollout
+from ssr.robots import load
+from ssr.task.config import TaskConfig, TerminationConfig
+from ssr.task.env import TraversalEnv
+from ssr.vision.camera import CameraConfig
 
 SIZES = {"proprioception": 72, "actor": 123, "privileged": 375, "action": 21}
 
@@ -89,3 +93,19 @@ def test_a_step_that_went_bad_is_masked_and_cut():
     assert (
         rollout.next_proprioception[0].isfinite().all() and rollout.rewards["locomotion"][0].isfinite().all()
     )
+
+
+def test_the_real_task_is_rebuilt_too():
+    config = TaskConfig(history=5, termination=TerminationConfig(episode_seconds=0.3))
+    env = TraversalEnv(load("x2"), 3, config, camera=CameraConfig(period=5), seed=3, threads=1)
+    rollout = Rollout(steps=24, num_envs=3, history=5, sizes=SIZES, streams=("locomotion",))
+    restarted, observation = torch.ones(3, dtype=torch.bool), env.reset()
+    for _ in range(2):
+        shown, restarted, observation = collect(env, rollout, 24, restarted, observation)
+        worlds = torch.arange(3)
+        windows = rollout.history.windows(worlds)
+        images, index = rollout.camera.of(worlds)
+        for t, seen in enumerate(shown):
+            assert torch.equal(windows[t], seen.history)
+            assert torch.equal(images[index[t]], seen.depth)
+        assert rollout.ended.any() and len(images) < 24 * 3

@@ -37,7 +37,7 @@ def test_smoke_run_learns_and_leaves_a_complete_directory(tmp_path):
     path = tmp_path / "run"
     assert command(["--preset", "smoke", "--run", str(path)]) == 0
     metrics = read_metrics(path)
-    assert [m["iteration"] for m in metrics] == list(range(1, 26))
+    assert [m["iteration"] for m in metrics] == list(range(1, 21))
     returns = [m["return/locomotion"] for m in metrics if "return/locomotion" in m]
     assert sum(returns[-5:]) / 5 > sum(returns[:5]) / 5, "returns rise"
     for name in (

@@ -79,7 +79,7 @@ SECONDS = "seconds, not hours"
 SMOKE: tuple[Difference, ...] = (
     Difference("env.num_envs", 32, SECONDS),
     Difference("ranks", 1, SECONDS),
-    Difference("run.iterations", 25, SECONDS),
+    Difference("run.iterations", 20, SECONDS),
     Difference("run.snapshot_iterations", 10, SECONDS),
     Difference("task.terrain.kinds", ("flat",), "the tiniest task"),
     Difference("task.termination.episode_seconds", 2.0, "returns of whole episodes within seconds"),
