@@ -75,7 +75,7 @@ def foot_yaw(recording: Recording) -> np.ndarray:
     level = foot[..., :2] / np.maximum(np.linalg.norm(foot, axis=-1, keepdims=True), 1e-6)
     turn = np.arctan2((level * left).sum(-1), np.maximum((level * ahead).sum(-1), 0.0) + 0.2)
     body = np.unwrap(np.arctan2(ahead[:, 0, 1], ahead[:, 0, 0]))
-    return body[:, None] + np.clip(turn, -MOST_TURN, MOST_TURN)
+    return body[:, None] + np.clip(turn, -MOST_TURN, MOST_TURN) * (level**2).sum(-1)
 
 
 def _speed(points: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ class Limbs:
     ankle_range: tuple[
         float, float
     ]  #: rad, foot pitch against the shank (toe down positive) both ankles reach
+    adduction: float  #: rad, how far both legs can swing inward at the hip
     upper_arm: float
     forearm: float  #: elbow to hand point
     waist: np.ndarray  #: (3,) a point on the waist's axis
@@ -80,6 +81,7 @@ def limbs(robot: RobotSpec, model: mujoco.MjModel) -> Limbs:
         sole_ahead=float((sole - ankle)[:, 0].mean()),
         sole_half=(0.5 * robot.sole.length, 0.5 * robot.sole.width),
         ankle_range=_pitch_range(model, data, [c[4] for c in legs]),
+        adduction=_adduction(model, data, [c[:3] for c in legs]),
         upper_arm=length(shoulder, elbow),
         forearm=length(elbow, hand),
         waist=data.xanchor[waist[0]].copy() if waist else np.zeros(3),
@@ -117,6 +119,16 @@ def _pitch_range(model: mujoco.MjModel, data: mujoco.MjData, joints: list[int]) 
         low, high = model.jnt_range[joint]
         ranges.append((low, high) if data.xaxis[joint][1] > 0.0 else (-high, -low))
     return float(max(r[0] for r in ranges)), float(min(r[1] for r in ranges))
+
+
+def _adduction(model: mujoco.MjModel, data: mujoco.MjData, hips: list[list[int]]) -> float:
+    """The inward range of the hips' roll joints: about +x for the right leg, about -x for the left."""
+    out = []
+    for joints, inward in zip(hips, (1.0, -1.0), strict=True):
+        roll = max(joints, key=lambda j: abs(data.xaxis[j][0]))
+        low, high = model.jnt_range[roll]
+        out.append(high if data.xaxis[roll][0] * inward > 0.0 else -low)
+    return float(min(out))
 
 
 def _symmetric(points: np.ndarray) -> np.ndarray:

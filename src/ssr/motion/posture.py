@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from ssr.motion import rotation
 from ssr.motion.limbs import Limbs
 from ssr.motion.targets import FPS
 
 REACH = 0.985  #: of the straight leg, never exceeded by a standing leg
+ADDUCTION_SHARE = 0.6  #: of a hip's inward range that aiming uses
 GRAVITY = 9.81
 
 
@@ -66,6 +67,19 @@ def reachable_height(
     least = np.where(stance, 0.5, 0.93) * length
     rise = np.sqrt(np.maximum(length**2 - across**2, least**2))
     return (ankle[..., 2] + rise - hip[..., 2]).min(1)
+
+
+def sideways_shift(
+    limbs: Limbs, hip: np.ndarray, ankle: np.ndarray, left: np.ndarray, stance: np.ndarray
+) -> np.ndarray:
+    """(T,) metres to the left by which the base must move for standing legs to lean in no more than hips allow.
+
+    hip, ankle: (T, 2, 3); left: (T, 3) unit vector. A deeply bent leg is short, so little offset is much lean.
+    """
+    offset = ((ankle - hip) * left[:, None]).sum(-1) * np.array([1.0, -1.0])  # inward, right and left leg
+    most = np.tan(ADDUCTION_SHARE * limbs.adduction) * np.maximum(hip[..., 2] - ankle[..., 2], 0.05)
+    excess = np.where(stance, np.maximum(offset - most, 0.0), 0.0)
+    return smooth(maximum_filter1d(excess[:, 0], 9) - maximum_filter1d(excess[:, 1], 9), 0.06)
 
 
 def flight_height(stance: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from ssr.motion.posture import (
     pitch_bounds,
     reachable_height,
     shoulder_position,
+    sideways_shift,
     smooth,
     upright,
 )
@@ -82,7 +83,11 @@ def scaled(recording: Recording, limbs: Limbs, ground: footing.Ground = "auto") 
         excess = maximum_filter1d(np.maximum(nominal - cap, 0.0), size=7, mode="nearest")
         base[:, 2] = nominal - smooth(excess, 0.05)
         hip = base[:, None] + rotation.rotate(base_quaternion[:, None], limbs.hip[None])
-        knee = knee_position(hip, ankle_position(position, quaternion, limbs), quaternion, limbs)
+        ankle = ankle_position(position, quaternion, limbs)
+        left = rotation.rotate(base_quaternion, rotation.Y)
+        shift = left * sideways_shift(limbs, hip, ankle, left, feet.stance)[:, None]
+        base[:, :2] += shift[:, :2]
+        knee = knee_position(hip + shift[:, None], ankle, quaternion, limbs)
         bounds = pitch_bounds(knee, position, quaternion, feet.yaw, limbs)
 
     elbow, hand = _arms(recording, limbs, base, base_quaternion, torso_quaternion)
@@ -162,7 +167,8 @@ def _feet(
         # The stance's heading, in the unwrapped count of its own frames.
         mean = s.yaw + 2 * np.pi * np.round((np.median(yaw[rows, side]) - s.yaw) / (2 * np.pi))
         turn = yaw[rows, side] - mean
-        heading[rows, side] = mean + np.sign(turn) * np.maximum(np.abs(turn) - PIVOT, 0.0)
+        flatness = np.clip(2.0 - np.abs(angle[rows, side] - rest) / 0.25, 0.0, 1.0)
+        heading[rows, side] = mean + flatness * np.sign(turn) * np.maximum(np.abs(turn) - PIVOT, 0.0)
         ahead = limbs.sole_ahead * np.array([np.cos(mean), np.sin(mean)])
         sideways = np.median(outward[rows, side], axis=0)[:2]
         place = scale * s.ankle[:2] + sideways * widen

@@ -21,10 +21,11 @@ class Weights:
     """How much a metre or a radian of each key point's error costs."""
 
     base_position: float = 10.0
+    base_steadiness: float = 15.0  #: per metre by which the base leaves or rejoins its path within a frame
     base_orientation: float = 3.0
     torso_orientation: float = 3.0
     stance_position: float = 200.0
-    stance_orientation: tuple[float, float, float] = (60.0, 60.0, 8.0)  #: roll, pitch, yaw of the sole
+    stance_orientation: tuple[float, float, float] = (12.0, 60.0, 8.0)  #: roll, pitch, yaw of the sole
     swing_position: float = 15.0
     swing_orientation: tuple[float, float, float] = (1.0, 4.0, 1.0)
     knee: float = 2.0
@@ -112,6 +113,9 @@ class Solver:
             position_cost=w.base_position,
             orientation_cost=w.base_orientation,
         )
+        self.steady = frame(
+            self.robot.base_link, "body", position_cost=w.base_steadiness, orientation_cost=0.0
+        )
         self.torso = frame(
             self.robot.torso_link, "body", position_cost=0.0, orientation_cost=w.torso_orientation
         )
@@ -129,7 +133,7 @@ class Solver:
         cost = np.zeros(self.model.nv)
         cost[dofs] = w.posture
         self.posture = mink.PostureTask(self.model, cost=cost)
-        self.tasks = [self.base, self.torso, *self.soles, self.points, self.posture]
+        self.tasks = [self.base, self.steady, self.torso, *self.soles, self.points, self.posture]
 
     def default_configuration(self) -> np.ndarray:
         q = self.model.qpos0.copy()
@@ -147,7 +151,7 @@ class Solver:
         bearing = np.maximum(gaussian_filter1d(targets.stance.astype(float), 2.0, axis=0), targets.stance)
         out = np.empty((targets.frames, self.model.nq))
         for t in range(targets.frames):
-            self._aim(targets, t, bearing[t])
+            self._aim(targets, t, bearing[t], configuration.q[:3])
             for _ in range(self.settings.iterations if t else self.settings.first_iterations):
                 velocity = mink.solve_ik(
                     configuration,
@@ -173,10 +177,15 @@ class Solver:
             out[t] = self.points.positions(data)
         return out
 
-    def _aim(self, targets: Targets, t: int, bearing: np.ndarray) -> None:
+    def _aim(self, targets: Targets, t: int, bearing: np.ndarray, base: np.ndarray) -> None:
         w = self.settings.weights
         pose = lambda q, p: mink.SE3(np.concatenate((q, p)))
         self.base.set_target(pose(targets.base_quaternion[t], targets.base_position[t]))
+        # A base that had to leave its path keeps the path's pace and comes back over several frames.
+        pace = targets.base_position[t] - targets.base_position[max(t - 1, 0)]
+        self.steady.set_target(
+            pose(targets.base_quaternion[t], base + pace if t else targets.base_position[0])
+        )
         self.torso.set_target(pose(targets.torso_quaternion[t], np.zeros(3)))
         for side in range(2):
             sole, share = self.soles[side], bearing[side]

@@ -1,0 +1,290 @@
+"""`ssr motion`: retarget recordings, build a dataset, show clips, report what there is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ssr import robots
+from ssr.errors import UserError, unknown
+from ssr.motion import store
+from ssr.motion.clip import COLUMNS, Clip
+from ssr.motion.dataset import OWN, TABLE_11, MotionDataset
+from ssr.motion.quality import Quality
+from ssr.robots.spec import RobotSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retarget:
+    """Bring one recording (.bvh, joint-position .npz, AMASS .npz) onto a robot."""
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """The recording."""
+    robot: str = "x2"
+    """A robot's name or robot.toml."""
+    out: Path | None = None
+    """Motion file to write; FILE.ROBOT.npz in this folder unless given."""
+    column: str = "forward"
+    """What it shows: forward, backward, turn, slope, stairs, step, gap, platform or stand."""
+    ground: str = "auto"
+    """Ground under it: auto, flat, levels (stairs, steps, boxes) or slope."""
+    joints: Path | None = None
+    """JSON map from key points to the BVH file's joint names; CMU names need none."""
+    unit: float | None = None
+    """Metres per unit of a BVH file; known for CMU names, else 1."""
+    up: str = "y"
+    """Up-axis of a BVH file: y or z."""
+    skip: int | None = None
+    """Frames to leave out at the start (CMU files: 1, a T-pose)."""
+    fps: float | None = None
+    """Frame rate of a joint-position array without a boxes file."""
+    body_model: Path | None = None
+    """SMPL-H model.npz, which AMASS files need."""
+    all: bool = False
+    """Write pieces that fail the quality limits too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """Make a robot's whole dataset from a folder of recordings, plus planned motion."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder with .bvh and .npz files; clips.json in it names the kind of each."""
+    robot: str = "x2"
+    """A robot's name or robot.toml."""
+    out: Path | None = None
+    """Motion file to write; motion_ROBOT.npz in this folder unless given."""
+    planned: bool = True
+    """Add the planned (synthetic) motion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show:
+    """Draw a clip: a film strip of the robot and its curves. Without a clip, list them."""
+
+    clip: Annotated[str | None, tyro.conf.Positional] = None
+    """The clip's name."""
+    robot: str = "x2"
+    """A robot's name or robot.toml."""
+    file: Path | None = None
+    """A motion file; the shipped one unless given."""
+    picture: Path | None = None
+    """PNG to write; CLIP.png in this folder unless given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Quality of every clip, and seconds per terrain type as in Table 11."""
+
+    robot: str = "x2"
+    """A robot's name or robot.toml."""
+    file: Path | None = None
+    """A motion file; the shipped one unless given."""
+    json: bool = False
+    """One JSON list, a row per clip, instead of tables."""
+    pictures: Path | None = None
+    """Folder for a picture of every clip."""
+
+
+Command = (
+    Annotated[Retarget, tyro.conf.subcommand("retarget")]
+    | Annotated[Build, tyro.conf.subcommand("build")]
+    | Annotated[Show, tyro.conf.subcommand("show")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
+)
+
+
+def run(argv: list[str]) -> int:
+    command: Command = tyro.cli(Command, prog="ssr motion", args=argv)  # type: ignore[call-overload]
+    robot = robots.load(command.robot)
+    match command:
+        case Retarget():
+            return _retarget(command, robot)
+        case Build():
+            return _build(command, robot)
+        case Show():
+            return _show(command, robot)
+        case Report():
+            return _report(command, robot)
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description:<28}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+def _solver(robot: RobotSpec):  # type: ignore[no-untyped-def]
+    try:
+        from ssr.motion.solver import Solver
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"Retargeting needs {error.name}. Install it with: pip install 'ssr[motion]'."
+        ) from None
+    return Solver(robot)
+
+
+def _retarget(command: Retarget, robot: RobotSpec) -> int:
+    solver = _solver(robot)
+    from ssr.motion import importing
+    from ssr.motion.retarget import retarget
+
+    if command.column not in COLUMNS:
+        raise unknown("column", command.column, COLUMNS)
+    if command.ground not in ("auto", "flat", "levels", "slope"):
+        raise unknown("ground", command.ground, ("auto", "flat", "levels", "slope"))
+    recording = importing.load(
+        command.file,
+        importing.ImportSettings(
+            joints=command.joints,
+            unit=command.unit,
+            up=command.up,
+            skip=command.skip,
+            fps=command.fps,
+            body_model=command.body_model,
+        ),
+    )
+    with _bar() as bar:
+        task = bar.add_task(recording.name, total=int(recording.seconds * 50))
+        clips = retarget(
+            solver,
+            recording,
+            column=command.column,  # type: ignore[arg-type]
+            ground=command.ground,  # type: ignore[arg-type]
+            progress=lambda frame: bar.update(task, completed=frame),
+        )
+    Console().print(_quality_table([c.quality for c in clips]))
+    written = clips if command.all else [c for c in clips if c.quality.kept]
+    out = command.out or Path(f"{recording.name}.{robot.name}.npz")
+    if not written:
+        raise UserError(f"{command.file}: nothing kept, {out} not written. --all writes it nevertheless.")
+    store.save(out, written, [c.quality for c in clips if c not in written])
+    Console().print(f"{len(written)} of {len(clips)} clips, {sum(c.seconds for c in written):.1f} s → {out}")
+    return 0
+
+
+def _build(command: Build, robot: RobotSpec) -> int:
+    solver = _solver(robot)
+    from ssr.motion.build import from_plans, from_recording, sources
+
+    todo = sources(command.folder)
+    kept: list[Clip] = []
+    left_out: list[Quality] = []
+    with _bar() as bar:
+        task = bar.add_task("recordings", total=len(todo))
+        for source in todo:
+            bar.update(task, description=f"{source.path.stem} ({source.column})")
+            clips, rows = from_recording(solver, source)
+            kept += clips
+            left_out += rows
+            bar.advance(task)
+        if command.planned:
+            task = bar.add_task("planned motion", total=None)
+            clips, rows = from_plans(
+                solver, lambda done, total: bar.update(task, completed=done, total=total)
+            )
+            kept += clips
+            left_out += rows
+    out = command.out or Path(f"motion_{robot.name}.npz")
+    store.save(out, kept, left_out)
+    _tables([c.quality for c in kept] + left_out, MotionDataset.of(robot, kept, mirror=False))
+    Console().print(f"{len(kept)} clips → {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def _show(command: Show, robot: RobotSpec) -> int:
+    clips, _ = store.load(command.file or store.shipped(robot))
+    console = Console()
+    if command.clip is None:
+        table = Table("clip", "column", "seconds", "made")
+        for c in clips:
+            table.add_row(c.name, c.column, f"{c.seconds:.1f}", "planned" if c.synthetic else "recorded")
+        console.print(table)
+        return 0
+    found = [c for c in clips if c.name == command.clip]
+    if not found:
+        raise unknown("clip", command.clip, [c.name for c in clips])
+    picture = command.picture or Path(f"{command.clip.replace('/', '_')}.png")
+    _picture(picture, found[0], robot)
+    console.print(f"{command.clip} → {picture}")
+    return 0
+
+
+def _picture(path: Path, clip: Clip, robot: RobotSpec) -> None:
+    from ssr.motion import figure
+    from ssr.motion.kinematics import Kinematics
+
+    figure.save(path, clip, Kinematics(robot))
+
+
+def _report(command: Report, robot: RobotSpec) -> int:
+    clips, left_out = store.load(command.file or store.shipped(robot))
+    rows = [c.quality for c in clips] + left_out
+    if command.json:
+        print(json.dumps([row.row() for row in rows], indent=1))
+    else:
+        _tables(rows, MotionDataset.of(robot, clips, mirror=False))
+    if command.pictures is not None:
+        with _bar() as bar:
+            for clip in bar.track(clips, description="pictures"):
+                _picture(command.pictures / f"{clip.name.replace('/', '_')}.png", clip, robot)
+    return 0
+
+
+def _tables(rows: list[Quality], dataset: MotionDataset) -> None:
+    console = Console()
+    console.print(_quality_table(rows))
+    console.print(_seconds_table(dataset))
+
+
+def _quality_table(rows: list[Quality]) -> Table:
+    table = Table("clip", title="Quality", title_justify="left")
+    for name in ("s", "slip cm/s", "penetration cm", "key points cm", "limits"):
+        table.add_column(name, justify="right")
+    table.add_column("kept")
+    for q in rows:
+        table.add_row(
+            q.clip,
+            f"{q.seconds:.1f}",
+            f"{100 * q.slip_m_s:.2f}",
+            f"{100 * q.penetration_m:.2f}",
+            f"{100 * q.keypoint_error_m:.2f}",
+            str(q.limit_violations),
+            "yes" if q.kept else f"no: {q.reason}",
+        )
+    return table
+
+
+def _seconds_table(dataset: MotionDataset) -> Table:
+    """Table 11: seconds per motion column and terrain type, mirrored copies not counted."""
+    seconds = dataset.seconds()
+    table = Table("terrain type", title="Seconds (recorded + planned)", title_justify="left")
+    for column in COLUMNS:
+        table.add_column(column, justify="right")
+    table.add_column("total", justify="right")
+    table.add_column("planned", justify="right")
+    for kind, columns in TABLE_11.items():
+        cells = [
+            f"{seconds[c][0]:.0f} + {seconds[c][1]:.0f}{'*' if c == OWN[kind] else ''}"
+            if c in columns
+            else ""
+            for c in COLUMNS
+        ]
+        recorded, planned = (sum(seconds[c][k] for c in columns) for k in (0, 1))
+        share = planned / max(recorded + planned, 1e-9)
+        table.add_row(kind, *cells, f"{recorded + planned:.1f}", f"{100 * share:.0f} %")
+    stand = seconds["stand"]
+    table.caption = f"* the terrain's own motion · standing: {stand[0]:.0f} + {stand[1]:.0f} s in every set"
+    return table
