@@ -96,17 +96,25 @@ def test_a_robot_that_changes_its_joints_is_damped(contract: Contract) -> None:
     assert "left_elbow_joint is missing" in bench.controller.reason
 
 
-def test_targets_are_default_plus_scaled_action_within_limits(contract: Contract) -> None:
+def test_targets_are_default_plus_scaled_action_within_the_motors_torque(contract: Contract) -> None:
     rng = np.random.default_rng(0)
     actions = rng.normal(0.0, 6.0, (200, 21)).astype(np.float32)
     bench = Bench(contract, Scripted(lambda k: actions[k])).walk()
-    wanted = np.array(contract.values("default")) + np.array(contract.values("action_scale")) * actions
-    lower, upper = np.array(contract.values("lower")), np.array(contract.values("upper"))
+    array = lambda name: np.array(contract.values(name))
+    wanted = array("default") + array("action_scale") * actions
+    cut = 0
     for _ in range(100):
         targets = bench.tick(CONTROL_PERIOD)
         asked = len(bench.policy.seen) - 1
-        np.testing.assert_allclose(targets.position, np.clip(wanted[asked], lower, upper), atol=1e-6)
-    assert bench.controller.counts["clamped"] > 0
+        joints = bench.controller.senses.joints
+        assert joints is not None
+        torque = array("kp") * (targets.position - joints.position) - array("kd") * joints.velocity
+        ideal = array("kp") * (wanted[asked] - joints.position) - array("kd") * joints.velocity
+        np.testing.assert_allclose(
+            torque, np.clip(ideal, -array("max_torque"), array("max_torque")), rtol=1e-5
+        )
+        cut += int((np.abs(ideal) > array("max_torque")).any())
+    assert cut > 0 and bench.controller.counts["clamped"] > 0
 
 
 def test_the_policy_sees_its_own_last_action_and_a_new_walk_forgets(contract: Contract) -> None:

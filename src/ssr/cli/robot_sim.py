@@ -26,6 +26,8 @@ class Options:
     """Of the terrain, e.g. 0.15/0.30 for stairs."""
     level: int | None = None
     """Of the terrain, 0 to 19, instead of a setting."""
+    length: float = 22.0
+    """Of the terrain, m, at least."""
     config: Annotated[RobotProcessConfig, tyro.conf.arg(name="")] = field(default_factory=RobotProcessConfig)
 
 
@@ -36,6 +38,6 @@ def run(argv: list[str]) -> int:
     from ssr.deployment.robot_process import RobotProcess
     from ssr.deployment.trial import strip
 
-    tile = strip(options.terrain, options.setting, options.level)
+    tile = strip(options.terrain, options.setting, options.level, options.length)
     RobotProcess(robots.load(options.robot), tile, options.config).run()
     return 0

@@ -50,13 +50,15 @@ def run(argv: list[str]) -> int:
     require_packages()
     from ssr import robots
     from ssr.deployment import exported, lockstep, sim2sim
-    from ssr.deployment.trial import rate, strip
+    from ssr.deployment.trial import length_for, rate, strip
 
     policy = exported.read(options.run)
     name = options.robot or policy.contract.robot
     robot = robots.load(name)
     exported.check_robot(policy.contract, robot)
-    tiles = [strip(kind, options.setting, options.level) for kind in options.terrain]
+    tiles = [
+        strip(kind, options.setting, options.level, length_for(options.config)) for kind in options.terrain
+    ]
     console = Console()
     table = Table("terrain", "setting", "trials", "success", "traversal", "distance", "endings")
     for kind, tile in zip(options.terrain, tiles, strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ssr.deployment.config import NetworkConfig, TrialConfig
 from ssr.deployment.operator import PAUSE, Operator
-from ssr.deployment.trial import Outcome, outcome, steer
+from ssr.deployment.trial import Outcome, length_for, outcome, steer
 from ssr.errors import UserError
 
 START_SECONDS = 60.0  #: for both processes to be up and the robot to stand on its feet
@@ -62,8 +62,9 @@ class Process:
         return self._process.returncode, text
 
 
-def robot_words(site: Site, domain: int, seed: int) -> list[str]:
+def robot_words(site: Site, length: float, domain: int, seed: int) -> list[str]:
     words = ["robot-sim", "--robot", site.robot, "--terrain", site.terrain, "--seed", str(seed)]
+    words += ["--length", str(length)]
     words += ["--network.domain", str(domain)]
     words += ["--setting", site.setting] if site.setting is not None else []
     words += ["--level", str(site.level)] if site.level is not None else []
@@ -79,7 +80,7 @@ def run_trial(site: Site, trial: TrialConfig, *, domain: int, seed: int) -> Outc
     """One trial by the wall clock: up from the gantry, on to the feet, along the strip."""
     operator = Operator(NetworkConfig(domain=domain))
     with ExitStack() as stack:
-        robot = Process(*robot_words(site, domain, seed))
+        robot = Process(*robot_words(site, length_for(trial), domain, seed))
         stack.callback(robot.end)
         controller = Process(*deploy_words(site, domain))
         stack.callback(controller.end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ssr.deployment.config import TrialConfig
 from ssr.deployment.simulated_robot import Truth
 from ssr.task.config import TerminationConfig
 from ssr.terrain.settings import check_kind, parse_setting, setting_at
-from ssr.terrain.strip import make_strip
+from ssr.terrain.strip import STRIP_LENGTH, make_strip
 from ssr.terrain.tile import Tile
 
 TRAVERSAL_SHARE = 0.8  #: of the commanded distance
@@ -31,12 +31,18 @@ class Outcome:
         return self.ending == "time"
 
 
-def strip(kind: str, setting: str | None = None, level: int | None = None) -> Tile:
-    """A strip of one setting (`0.15/0.30`) or of a level of the curriculum."""
+def strip(
+    kind: str, setting: str | None = None, level: int | None = None, length: float = STRIP_LENGTH
+) -> Tile:
+    """A strip of at least `length` m, of one setting (`0.15/0.30`) or of a level of the curriculum."""
     checked = check_kind(kind)
-    if level is not None:
-        return make_strip(checked, setting_at(checked, level))
-    return make_strip(checked, parse_setting(checked, setting or ""))
+    values = parse_setting(checked, setting or "") if level is None else setting_at(checked, level)
+    return make_strip(checked, values, length)
+
+
+def length_for(trial: TrialConfig) -> float:
+    """Of a strip that a robot does not reach the end of."""
+    return max(STRIP_LENGTH, ceil(1.2 * trial.speed * trial.seconds + 2.0))
 
 
 def steer(truth_yaw: float, speed: float) -> tuple[float, float, float]:
