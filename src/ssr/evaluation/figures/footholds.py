@@ -91,7 +91,8 @@ def _densities(axes: Axes, results: Sequence[Results], course: Course) -> None:
         axes.fill_between(grid, curve, color=colour(number), alpha=0.18, lw=0)
         axes.plot(grid, curve, color=colour(number), lw=1.8, label=f"{result.name} ({len(places)})")
     axes.set_xlim(low, high)
-    axes.set_ylim(0, 1.3 * (axes.get_ylim()[1] or 1.0))
+    room = 1.2 + 0.08 * len(results)  # for the legend
+    axes.set_ylim(0, room * (axes.get_ylim()[1] or 1.0))
 
 
 def _draw_tread(axes: Axes, course: Course) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ssr.evaluation.courses import Course
+from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.figures.style import LEFT, RIGHT, colour, figure, tidy
 from ssr.evaluation.intervals import Estimate, pooled_rate
 from ssr.evaluation.results import Results
@@ -88,9 +88,8 @@ def leading_feet(course: Course, trials: Trials) -> tuple[np.ndarray, np.ndarray
 def lead(results: Sequence[Results]) -> Figure | None:
     """Fig. 7b: with which leg gaps and platforms are crossed."""
     bars: list[tuple[str, Estimate, int]] = []
-    for course in all_courses(results):
-        if course.kind not in ("gap", "platform"):
-            continue
+    tried = [course for course in all_courses(results) if course.kind in ("gap", "platform")]
+    for course in [c for c in tried if c in SETS["table2"]] or tried:
         for result in results:
             row = result.find(course)
             trials = result.trials(row) if row else None
@@ -115,7 +114,7 @@ def lead(results: Sequence[Results]) -> Figure | None:
         axes.text(101, k, f"{count} crossings", va="center", fontsize=7)
     axes.axvline(50, color="white", lw=1.2, ls="--")
     axes.set_yticks(range(len(bars)), [name for name, _, _ in bars], fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.set_xlim(0, 116)
     axes.set_xticks(range(0, 101, 25))
     axes.set_xlabel("share of crossings (%)", fontsize=8)
