@@ -10,8 +10,8 @@ import tyro
 
 DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations, or one run under stress.
 
-ssr compare runs/ssr runs/no-foothold runs/no-symmetry
-ssr compare runs/ssr/eval runs/ssr/eval/push-1"""
+    ssr compare runs/ssr runs/no-foothold runs/no-symmetry
+    ssr compare runs/ssr/eval runs/ssr/eval/push-1"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,13 @@ import tyro
 
 DESCRIPTION = """Try a policy on 22 m strips for 20 s at 1.0 m/s, randomized as in training.
 
-ssr eval RUN                                    the settings of Table 2, 200 trials each
-ssr eval RUN --settings table2 standard --sweep also mid-curriculum settings and Fig. 5's difficulties
-ssr eval RUN --terrain gap --setting 0.45       one strip
-ssr eval RUN --snapshots 10                     also follow support over training (Fig. 6c)
-ssr eval RUN --push 1.0 --friction 0.4          under stress; results go to a folder of their own
-ssr eval scripted:stand                         a scripted policy: stand, fall, stepper
+    ssr eval RUN                                    the settings of Table 2, 200 trials each
+    ssr eval RUN --settings table2 standard --sweep also mid-curriculum settings and Fig. 5's difficulties
+    ssr eval RUN --terrain gap --setting 0.45       one strip
+    ssr eval RUN --snapshots 10                     also follow support over training (Fig. 6c)
+    ssr eval RUN --push 1.0 --friction 0.4          under stress; results go to a folder of their own
+    ssr eval scripted:stand                         a scripted policy: stand, fall, stepper
+
 Writes RUN/eval/results.json and report.html. Stopped and started again, it goes on where it was."""
 
 

@@ -10,8 +10,9 @@ import tyro
 
 DESCRIPTION = """Film a policy: an onlooker and the robot's eye side by side, as mp4 and as a strip (png).
 
-ssr film RUN --terrain stairs_down --level 10
-ssr film RUN --terrain gap --setting 0.45 --trial 17   trial 17 of `ssr eval`, step by step the same
+    ssr film RUN --terrain stairs_down --level 10
+    ssr film RUN --terrain gap --setting 0.45 --trial 17   trial 17 of `ssr eval`, step by step the same
+
 Discs on the ground: footholds that were well (green) or badly (red) supported; where the feet in the air are
 expected to land, right orange and left blue, as wide as the uncertainty."""
 
