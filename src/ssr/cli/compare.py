@@ -16,7 +16,7 @@ DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations,
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
     """Run directories, or folders with a results.json."""
     out: Path = Path("out/compare.html")
     """Where the page goes."""
