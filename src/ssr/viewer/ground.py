@@ -30,11 +30,15 @@ class Ground:
 
     @property
     def title(self) -> str:
-        """`stairs up, level 5 (step height 0.08947 m, step length 0.3605 m)`"""
+        """`stairs up, level 5`"""
+        return "flat" if self.kind == "flat" else f"{self.kind.replace('_', ' ')}, level {self.level}"
+
+    @property
+    def details(self) -> str:
+        """`step height 0.089 m, step length 0.361 m`; empty for flat ground."""
         if self.kind == "flat":
-            return "flat"
-        setting = tuple(round(value, 3) for value in setting_at(self.kind, self.level))
-        return f"{self.kind.replace('_', ' ')}, level {self.level} ({describe(self.kind, setting)})"
+            return ""
+        return describe(self.kind, tuple(round(value, 3) for value in setting_at(self.kind, self.level)))
 
 
 def lay(ground: Ground, rng: np.random.Generator) -> Tile:

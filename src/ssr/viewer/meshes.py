@@ -54,18 +54,26 @@ def of_box(box: Box) -> Mesh:
 
 def edges(tile: Tile) -> np.ndarray:
     """(s, 2, 3) float32: the outlines of all surfaces a foot can stand on, tile frame."""
-    x0, x1, y0, y1, z0, slope = tile.facets.T
-    z1 = z0 + slope * (x1 - x0)
-    corners = np.stack(
-        [
-            np.stack([x0, y0, z0], -1),
-            np.stack([x1, y0, z1], -1),
-            np.stack([x1, y1, z1], -1),
-            np.stack([x0, y1, z0], -1),
-        ]
-    )
-    sides = np.stack([corners, np.roll(corners, -1, axis=0)], axis=2)
-    return sides.reshape(-1, 2, 3).astype(np.float32)
+    return _segments((facet[:2], facet[2:4], facet) for facet in tile.facets)
+
+
+def ruling(tile: Tile) -> np.ndarray:
+    """(s, 2, 3) float32: lines one metre apart on the same surfaces, so that motion shows on plain ground."""
+
+    def whole(low: float, high: float) -> np.ndarray:
+        return np.arange(np.floor(low) + 1.0, np.ceil(high))
+
+    return _segments((whole(*facet[:2]), whole(*facet[2:4]), facet) for facet in tile.facets)
+
+
+def _segments(lines: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Across each facet at these x, and along it at these y."""
+    ends = []
+    for across, along, (x0, x1, y0, y1, z0, slope) in lines:
+        height = lambda x, x0=x0, z0=z0, slope=slope: z0 + slope * (x - x0)
+        ends += [((x, y0, height(x)), (x, y1, height(x))) for x in across]
+        ends += [((x0, y, z0), (x1, y, height(x1))) for y in along]
+    return np.array(ends, dtype=np.float32).reshape(-1, 2, 3)
 
 
 def disc() -> Mesh:

@@ -35,9 +35,10 @@ STEERING: dict[Key, tuple[str, Command]] = {
     "U": ("sidestep left", (0.0, 0.1, 0.0)),
     "O": ("sidestep right", (0.0, -0.1, 0.0)),
 }
-HELP = """**I K** faster, slower · **J L** turn · **U O** sidestep · **X** stop
-**P** pause · **R** restart · **F** push · arrows, **WASD**, mouse: the onlooker"""
+HELP = """**I** **K** faster, slower · **J** **L** turn · **U** **O** sidestep · **X** stop ·
+**P** pause · **R** restart · **F** push. Mouse, arrows and **WASD** move the onlooker."""
 PUSH = 0.6  #: m/s at first
+EYE_WIDTH = 230  #: pixels, of the window with the robot's eye
 
 
 def spans(ranges: CommandConfig) -> list[tuple[str, str, float, float, float]]:
@@ -94,13 +95,16 @@ class Panel:
     def _add_eye(self, world: PlayWorld) -> None:
         camera = world.subject.camera
         self._eye: viser.GuiImageHandle | None = None
-        with self.server.gui.add_folder("What the robot sees"):
+        window = self.server.gui.add_panel()
+        window.float(x=15, y=-15, width=EYE_WIDTH)
+        with window.add_tab("What the robot sees", viser.Icon.EYE):
             if camera is None:
-                self.server.gui.add_markdown("This policy is blind.")
-                return
-            self._range = (camera.near, camera.far)
-            blank = np.full((camera.height, camera.width), camera.far)
-            self._eye = self.server.gui.add_image(picture(blank, *self._range), format="png")
+                self.server.gui.add_markdown("Nothing: this policy is blind.")
+            else:
+                self._range = (camera.near, camera.far)
+                blank = np.full((camera.height, camera.width), camera.far)
+                self._eye = self.server.gui.add_image(picture(blank, *self._range), format="png")
+            self.server.gui.add_markdown(HELP)
 
     def _add_ground(self, world: PlayWorld) -> None:
         gui, ground = self.server.gui, world.ground
@@ -122,14 +126,12 @@ class Panel:
             self._cone = gui.add_checkbox("camera's view", False, visible=scene.cone is not None)
 
     def _add_keys(self) -> None:
-        gui = self.server.gui
         for key, (label, change) in STEERING.items():
             self._bind(key, label, partial(self._steer, change))
         self._bind("X", "stop", self.halt)
         self._bind("P", "pause or go on", self._toggle)
         self._bind("R", "restart", lambda: self.ask(lambda world: world.begin()))
         self._bind("F", "push", lambda: self.ask(self._push))
-        gui.add_markdown(HELP)
 
     def _bind(self, key: Key, label: str, act: Callable[[], None]) -> None:
         # A coroutine runs in the server's loop, so that quick presses cannot overtake each other.

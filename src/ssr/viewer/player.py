@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import socket
 import threading
 import time
@@ -15,7 +16,7 @@ from ssr.errors import UserError
 from ssr.evaluation.subject import Subject
 from ssr.viewer.panel import Panel
 from ssr.viewer.scene import Scene
-from ssr.viewer.world import Command, PlayWorld
+from ssr.viewer.world import Command, Moment, PlayWorld
 
 DRAW_EVERY = 2  #: control steps per picture
 READ_EVERY = 10  #: control steps per readout
@@ -34,6 +35,8 @@ def open_server(host: str, port: int) -> viser.ViserServer:
         raise UserError(
             f"Cannot listen on {host}:{port} ({reason}). Choose another --port or --host."
         ) from None
+    # Browsers open connections that they then do not use; that is no news.
+    logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     with contextlib.redirect_stdout(io.StringIO()):  # its banner
         return viser.ViserServer(host=host, port=port, verbose=False)
 
@@ -88,6 +91,7 @@ class Player:
         self.panel = Panel(server, world, self.scene, self._renew, command)
         self.pace = Pace(world.env.config.control_period)
         self.turns = 0
+        self._seen: Moment | None = None
         self.draw()
 
     def run(self, stop: threading.Event) -> None:
@@ -108,10 +112,9 @@ class Player:
     def turn(self) -> None:
         """One control step, and a picture if one is due."""
         self.serve()
-        self.world.command = self.panel.command
         self.world.step()
         self.turns += 1
-        self.panel.show_eye(self.world.moment.depth)
+        self._show_eye()
         if self.turns % DRAW_EVERY == 0:
             self._draw_scene()
         if self.turns % READ_EVERY == 0:
@@ -119,6 +122,7 @@ class Player:
 
     def serve(self) -> None:
         """Do what users asked for."""
+        self.world.command = self.panel.command
         for request in self.panel.requests():
             try:
                 request(self.world)
@@ -126,9 +130,16 @@ class Player:
                 self.panel.warn(str(error))
 
     def draw(self) -> None:
-        self.panel.show_eye(self.world.moment.depth)
+        self._show_eye()
         self._draw_scene()
         self.panel.show_readout(self.world, self.pace.rate)
+
+    def _show_eye(self) -> None:
+        if (
+            self.world.moment is not self._seen
+        ):  # a picture is dear, and a paused world is drawn over and over
+            self.panel.show_eye(self.world.moment.depth)
+        self._seen = self.world.moment
 
     def _draw_scene(self) -> None:
         self.panel.apply_view()

@@ -13,13 +13,14 @@ def readout(world: PlayWorld, rate: float, *, paused: bool) -> str:
     moment, tally = world.moment, world.tally
     speeds = "".join(
         f"<tr><td>{name}</td><td>{wanted:+.2f}</td><td><b>{measured:+.2f}</b></td><td>{unit}</td></tr>"
-        for (name, unit), wanted, measured in zip(ROWS, moment.command, moment.velocity, strict=True)
+        for (name, unit), wanted, measured in zip(ROWS, world.command, moment.velocity, strict=True)
     )
     state = "paused" if paused else f"{rate:.2f} × real time"
     iteration = world.subject.iteration
     policy = world.subject.name if iteration is None else f"{world.subject.name}, iteration {iteration}"
     return (
         f"<div style='padding:0.4em 0.9em'><b>{world.ground.title}</b>"
+        f"<div style='font-size:0.85em'>{world.ground.details}</div>"
         f"<table style='{STYLE}'>"
         f"<tr><td></td><td>command</td><td>measured</td><td></td></tr>{speeds}</table>"
         f"<div style='font-size:0.85em'>falls <b>{tally['fell']}</b> · crossed <b>{tally['crossed']}</b> · "

@@ -24,9 +24,10 @@ from ssr.vision.camera import CameraConfig
 View = Literal["follow", "follow and turn", "stay"]
 VIEWS: tuple[View, ...] = get_args(View)
 
-GROUND = ((158, 168, 179), (128, 148, 168))  #: boxes in turn
-EDGE = (84, 96, 110)
-ABOVE_GROUND = 0.006  #: m, marks lie so high above it
+GROUND = ((126, 136, 148), (100, 116, 134))  #: boxes in turn
+EDGE, RULING = (60, 70, 84), (140, 150, 162)
+LIFT = 0.003  #: m above the ground, of lines
+ABOVE_GROUND = 0.006  #: m, of marks
 SMOOTHING = 0.08  #: per drawn frame, of the onlooker's height and heading
 CENTRE = 0.018  #: m, radius of the dot in the middle of an imagined foothold
 CONE = 0.35  #: m, how far the camera's view is drawn
@@ -48,10 +49,10 @@ class Scene:
         self.ground: list[viser.SceneNodeHandle] = []
         self._height, self._heading = robot.standing_height, 0.0  #: of the onlooker, smoothed
         reach = robot.standing_height
-        server.initial_camera.position = (-1.9 * reach, -2.6 * reach, 1.0 * reach)
+        server.initial_camera.position = (-2.1 * reach, -2.9 * reach, 1.0 * reach)
         server.initial_camera.look_at = (0.3 * reach, 0.0, -0.3 * reach)
         server.initial_camera.fov = 0.9
-        server.scene.configure_fog(12.0, 40.0, color=(235, 240, 245))
+        server.scene.configure_fog(8.0, 30.0)
         self.world = server.scene.add_frame("/world", show_axes=False)
         self.links = [server.scene.add_frame(f"/world/robot/{link}", show_axes=False) for link in links]
         for link in links:
@@ -88,7 +89,7 @@ class Scene:
             np.zeros((TRAIL, 3)),
             batched_scales=np.full(TRAIL, 1e-6),
             batched_colors=np.zeros((TRAIL, 3), dtype=np.uint8),
-            opacity=0.55,
+            opacity=0.75,
             cast_shadow=False,
             receive_shadow=False,
             lod="off",
@@ -138,7 +139,10 @@ class Scene:
             for old in self.ground:
                 old.remove()
             self.ground = [
-                scene.add_line_segments("/world/ground/edges", meshes.edges(tile), EDGE, thickness=0.008)
+                scene.add_line_segments(
+                    f"/world/ground/{name}", lines(tile), colour, thickness=0.007, position=(0.0, 0.0, LIFT)
+                )
+                for name, lines, colour in (("edges", meshes.edges, EDGE), ("ruling", meshes.ruling, RULING))
             ]
             for k, colour in enumerate(GROUND):
                 boxes = tile.boxes[k :: len(GROUND)]

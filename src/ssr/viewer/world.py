@@ -15,8 +15,8 @@ from ssr.evaluation.actors import Actor, NetworkActor
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import GivenTiles
 from ssr.learning.config import ImaginationConfig
-from ssr.learning.foothold import stance_deficiency
 from ssr.learning.footsteps import FootstepRecorder, to_tile
+from ssr.robots.spec import Sole
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.frames import to_yaw
@@ -25,7 +25,7 @@ from ssr.task.transition import Transition
 from ssr.terrain.strip import STRIP_POOL
 from ssr.terrain.tile import Tile
 from ssr.viewer.ground import Ground, lay
-from ssr.vision.support import TOLERANCE
+from ssr.vision.support import imagined_deficiency
 
 Command = tuple[float, float, float]  #: forward, left (m/s), turn to the left (rad/s); base frame
 Outcome = Literal["fell", "strayed", "crossed"]
@@ -38,9 +38,9 @@ TRAIL = 12  #: footprints kept
 
 @dataclass(frozen=True, kw_only=True)
 class Footprint:
-    position: np.ndarray  #: (3,) sole centre, tile frame
+    position: np.ndarray  #: (3,) centre of the sole where it comes to rest, tile frame
     yaw: float
-    support: float  #: share of the sole on ground, 1 - ρ
+    support: float  #: share of the sole with ground under it, once it lies flat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,6 @@ class Moment:
     base_position: np.ndarray  #: (3,)
     base_yaw: float
     velocity: Command  #: as measured, mean over about `AVERAGED` s
-    command: Command
     depth: np.ndarray | None  #: (36, 36) m as the policy sees it; None if it is blind or the image is old
     contact: np.ndarray  #: (2,) bool
     imagined: np.ndarray | None  #: (2, 3) x, y, σ (m) of the next footholds; None if it imagines none
@@ -121,7 +120,6 @@ class PlayWorld:
         self.footprints: deque[Footprint] = deque(maxlen=TRAIL)
         self.touchdowns = FootstepRecorder(num_envs=1, input_size=0, config=ImaginationConfig())
         self.sole, self.sole_yaw = self.state.sole_position, self.state.sole_yaw  #: one step ago
-        self.support = torch.ones(1, 2)  #: likewise
         self.velocity = torch.zeros(3)
         self.moment = self._moment(None)
 
@@ -169,18 +167,15 @@ class PlayWorld:
         self.ending = self.env.config.control_steps(AFTERMATH) if outcome == "fell" else 0
 
     def _note_footprints(self, transition: Transition) -> None:
-        """A touchdown is confirmed one step after the contact, whose place and support it keeps."""
+        """A touchdown is confirmed one step after the contact, whose place it keeps."""
         nothing = torch.empty(1, 0)
         _, landed = self.touchdowns.observe(nothing, nothing, transition)
         for foot in landed[0].nonzero().squeeze(-1).tolist():
             self.footprints.append(
-                Footprint(
-                    position=self.sole[0, foot].numpy(),
-                    yaw=float(self.sole_yaw[0, foot]),
-                    support=float(self.support[0, foot]),
+                footprint(
+                    self.env.robot.sole, self.tile, self.sole[0, foot].numpy(), float(self.sole_yaw[0, foot])
                 )
             )
-        self.support = 1.0 - stance_deficiency(self.env.layouts.privileged, transition.privileged, TOLERANCE)
         self.sole, self.sole_yaw = transition.feet.position, transition.feet.yaw
 
     def _measure(self) -> None:
@@ -200,13 +195,22 @@ class PlayWorld:
             base_position=state.base_position[0].numpy(),
             base_yaw=float(state.yaw),
             velocity=(forward, left, turn),
-            command=self.command,
             depth=self.observation.depth[0].numpy() if seen else None,
             contact=self.env.gait.contact[0].numpy(),
             imagined=imagined,
             footprints=tuple(self.footprints),
             seconds=self.steps * self.env.config.control_period,
         )
+
+
+def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footprint:
+    """Of a sole with its centre at (3,) and turned by `yaw`, tile frame."""
+    x, y = sole.offsets().reshape(-1, 2).T
+    turned = np.stack([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw)], axis=-1)
+    heights = tile.heights(position[:2] + turned)
+    missing = imagined_deficiency(torch.from_numpy(heights))
+    place = np.array([*position[:2], heights.max()])
+    return Footprint(position=place, yaw=yaw, support=1.0 - float(missing))
 
 
 def _endless(trained: TaskConfig) -> TaskConfig:

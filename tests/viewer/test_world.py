@@ -1,0 +1,190 @@
+"""One robot, steered by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ssr.errors import UserError
+from ssr.evaluation import subject
+from ssr.evaluation.subject import Subject
+from ssr.robots import load as load_robot
+from ssr.terrain.kinds import make_tile
+from ssr.viewer.ground import Ground, lay
+from ssr.viewer.world import AFTERMATH, PlayWorld, footprint
+
+
+def world_of(played: Subject, kind: str = "flat", level: int = 0, **options: bool) -> PlayWorld:
+    return PlayWorld(played, Ground.of(kind, level), **options)
+
+
+def move_to(world: PlayWorld, x: float, y: float) -> None:
+    world.env.simulator.qpos[0, :2] = (x, y)
+
+
+def test_a_robot_that_stands_still_stands(standing: Subject) -> None:
+    world = world_of(standing)
+    before = world.moment.base_position
+    for _ in range(50):
+        moment = world.step()
+    assert moment.seconds == pytest.approx(1.0)
+    assert np.linalg.norm(moment.base_position - before) < 0.05
+    assert moment.contact.all()
+    assert not world.tally
+
+
+def test_the_policy_is_told_the_command(untrained: Subject) -> None:
+    world = world_of(untrained)
+    layout = world.env.layouts.proprioception
+    world.command = (0.3, -0.2, 0.5)
+    world.step()
+    heard = layout.get(world.observation.history[0, -1], "command")
+    assert heard.tolist() == pytest.approx([2 * 0.3, 2 * -0.2, 0.2 * 0.5])
+
+
+def test_the_command_stays_when_the_robot_turns(standing: Subject) -> None:
+    """It is given in the robot's frame, not along the tile."""
+    world = world_of(standing)
+    world.command = (0.6, 0.0, 0.0)
+    half = torch.tensor(0.6)
+    world.env.simulator.qpos[0, 3:7] = (half.cos(), 0.0, 0.0, half.sin())
+    world.step()
+    heard = world.env.layouts.proprioception.get(world.env.proprioception[0], "command")
+    assert heard.tolist() == pytest.approx([1.2, 0.0, 0.0])
+
+
+def test_a_fall_is_counted_watched_and_followed_by_a_new_start() -> None:
+    world = world_of(subject.load("scripted:fall"))
+    while not world.tally and world.steps < 200:
+        world.step()
+    assert world.tally["fell"] == 1
+    fallen = world.steps
+    for _ in range(world.env.config.control_steps(AFTERMATH)):
+        world.step()
+    assert world.steps == fallen + world.env.config.control_steps(AFTERMATH)
+    assert world.step().seconds == pytest.approx(0.02)
+    assert world.tally["fell"] == 1
+    assert world.moment.base_position[2] > 0.9 * world.env.robot.standing_height
+
+
+@pytest.mark.parametrize(("side", "outcome"), [(0.0, "crossed"), (1.0, "strayed")])
+def test_leaving_the_ground_begins_anew(standing: Subject, side: float, outcome: str) -> None:
+    world = world_of(standing, "platform", 3)
+    tile = world.tile
+    move_to(world, tile.length + 0.1 if side == 0.0 else 3.0, side * (tile.half_width + 0.1))
+    world.step()
+    assert dict(world.tally) == {outcome: 1}
+    world.step()
+    assert world.moment.base_position[0] == pytest.approx(tile.start, abs=0.1)
+    assert world.tile is not tile
+
+
+def test_a_world_that_blows_up_begins_anew(standing: Subject) -> None:
+    world = world_of(standing)
+    world.step()
+    world.env.simulator.qpos[0, 2] = np.nan
+    moment = world.step()
+    assert world.tally["fell"] == 1
+    assert np.isfinite(moment.link_position).all()
+
+
+def test_a_push_adds_its_speed(standing: Subject) -> None:
+    world = world_of(standing)
+    world.step()
+    before = world.env.simulator.qvel[0, :3].copy()
+    world.push(0.8)
+    kick = world.env.simulator.qvel[0, :3] - before
+    assert np.linalg.norm(kick) == pytest.approx(0.8)
+    assert kick[2] == 0.0
+
+
+def test_dynamics_are_nominal_unless_randomized(untrained: Subject) -> None:
+    world = world_of(untrained)
+    assert float(world.env.dynamics.friction) == 1.0
+    assert float(world.env.dynamics.base_added_mass) == 0.0
+    world.randomize(True)
+    assert float(world.env.dynamics.base_added_mass) != 0.0
+
+
+def test_a_script_keeps_the_stiffness_it_needs(standing: Subject) -> None:
+    assert float(world_of(standing).env.dynamics.kp_scale.min()) > 1.0
+
+
+def test_imagined_footholds_lie_where_the_model_says(untrained: Subject) -> None:
+    """Half a metre ahead of a base that looks along +y is half a metre along +y."""
+    world = world_of(untrained)
+    ahead = torch.tensor([[[0.5, -0.1], [0.5, 0.1]]])
+    world.imagination = lambda state, action: (ahead, torch.tensor([[0.03, 0.05]]))
+    half = torch.tensor(torch.pi / 4)
+    world.env.simulator.qpos[0, 3:7] = (half.cos(), 0.0, 0.0, half.sin())
+    world.step()
+    base = world.state.base_position[0, :2].numpy()
+    imagined = world.step().imagined
+    assert imagined is not None
+    np.testing.assert_allclose(imagined[:, 2], [0.03, 0.05])
+    np.testing.assert_allclose(imagined[:, :2] - base, [[0.1, 0.5], [-0.1, 0.5]], atol=0.1)
+
+
+def test_a_blind_script_sees_and_imagines_nothing(standing: Subject) -> None:
+    moment = world_of(standing).step()
+    assert moment.depth is None
+    assert moment.imagined is None
+
+
+def test_the_eye_shows_what_the_policy_sees(untrained: Subject) -> None:
+    world = world_of(untrained)
+    assert world.moment.depth is not None
+    np.testing.assert_array_equal(world.moment.depth, world.observation.depth[0])
+    period = untrained.camera.period if untrained.camera else 0
+    seen = [world.step().depth is not None for _ in range(2 * period)]
+    assert 2 <= sum(seen) <= 3
+
+
+def test_another_subject_may_take_over(run: object, untrained: Subject) -> None:
+    world = world_of(untrained)
+    renewed = subject.load(str(run))
+    world.adopt(renewed)
+    assert world.subject is renewed
+    with pytest.raises(UserError, match="start `ssr play` again"):
+        world.adopt(replace(renewed, camera=None))
+
+
+def test_footprints_tell_how_much_ground_is_under_the_sole() -> None:
+    sole = load_robot("x2").sole
+    tile = make_tile("platform", setting=(0.3,))
+    edge = tile.first_edge
+    full = footprint(sole, tile, np.array([0.5, 0.0, 0.0]), yaw=0.3)
+    half = footprint(sole, tile, np.array([edge, 0.0, 0.3]), yaw=0.0)
+    assert full.support == 1.0
+    assert half.support == pytest.approx(0.5)
+    assert half.position[2] == pytest.approx(0.3)
+
+
+def test_footprints_are_where_the_feet_came_down() -> None:
+    """A robot that marches leaves prints under its own feet."""
+    world = world_of(subject.load("scripted:stepper"))
+    while not world.footprints and world.steps < 100:
+        world.step()
+    newest = world.footprints[-1].position
+    soles = world.env.simulator.state().sole_position[0].numpy()
+    assert np.abs(soles - newest).max(axis=1).min() < 0.03
+
+
+@pytest.mark.parametrize("kind", ["slope", "stairs_up", "stairs_down", "discrete", "gap", "platform"])
+def test_every_kind_has_a_tile_and_a_strip(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    tile, strip = (lay(Ground.of(kind, 7, long), rng) for long in (False, True))
+    assert strip.length > tile.length + 10
+    for ground in (tile, strip):
+        border = np.array([[ground.length, 0.0], [0.5, ground.half_width], [0.5, -ground.half_width]])
+        assert (ground.heights(border) > -10).all()
+
+
+def test_a_level_off_the_scale_is_an_error() -> None:
+    with pytest.raises(UserError, match="Level 20: expected 0 to 19"):
+        Ground.of("gap", 20)
+    with pytest.raises(UserError, match="Unknown terrain kind"):
+        Ground.of("lava", 2)
