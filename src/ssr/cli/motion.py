@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -15,10 +15,15 @@ from rich.table import Table
 from ssr import robots
 from ssr.errors import UserError, unknown
 from ssr.motion import store
-from ssr.motion.clip import COLUMNS, Clip
-from ssr.motion.dataset import OWN, TABLE_11, MotionDataset
+from ssr.motion.clip import Clip, Column
+from ssr.motion.dataset import MotionDataset
+from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
+from ssr.motion.report import quality_table, seconds_table
 from ssr.robots.spec import RobotSpec
+
+if TYPE_CHECKING:
+    from ssr.motion.solver import Solver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,16 +36,16 @@ class Retarget:
     """A robot's name or robot.toml."""
     out: Path | None = None
     """Motion file to write; FILE.ROBOT.npz in this folder unless given."""
-    column: str = "forward"
-    """What it shows: forward, backward, turn, slope, stairs, step, gap, platform or stand."""
-    ground: str = "auto"
-    """Ground under it: auto, flat, levels (stairs, steps, boxes) or slope."""
+    column: Column = "forward"
+    """What it shows."""
+    ground: Ground = "auto"
+    """Ground under it; levels are stairs, steps and boxes."""
     joints: Path | None = None
     """JSON map from key points to the BVH file's joint names; CMU names need none."""
     unit: float | None = None
     """Metres per unit of a BVH file; known for CMU names, else 1."""
-    up: str = "y"
-    """Up-axis of a BVH file: y or z."""
+    up: Literal["y", "z"] = "y"
+    """Up-axis of a BVH file."""
     skip: int | None = None
     """Frames to leave out at the start (CMU files: 1, a T-pose)."""
     fps: float | None = None
@@ -102,7 +107,7 @@ Command = (
 
 
 def run(argv: list[str]) -> int:
-    command: Command = tyro.cli(Command, prog="ssr motion", args=argv)  # type: ignore[call-overload]
+    command: Command = tyro.cli(Command, prog="ssr motion", args=argv)
     robot = robots.load(command.robot)
     match command:
         case Retarget():
@@ -126,7 +131,7 @@ def _bar() -> Progress:
     )
 
 
-def _solver(robot: RobotSpec):  # type: ignore[no-untyped-def]
+def _solver(robot: RobotSpec) -> Solver:
     try:
         from ssr.motion.solver import Solver
     except ModuleNotFoundError as error:
@@ -141,10 +146,6 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
     from ssr.motion import importing
     from ssr.motion.retarget import retarget
 
-    if command.column not in COLUMNS:
-        raise unknown("column", command.column, COLUMNS)
-    if command.ground not in ("auto", "flat", "levels", "slope"):
-        raise unknown("ground", command.ground, ("auto", "flat", "levels", "slope"))
     recording = importing.load(
         command.file,
         importing.ImportSettings(
@@ -161,11 +162,11 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
         clips = retarget(
             solver,
             recording,
-            column=command.column,  # type: ignore[arg-type]
-            ground=command.ground,  # type: ignore[arg-type]
+            column=command.column,
+            ground=command.ground,
             progress=lambda frame: bar.update(task, completed=frame),
         )
-    Console().print(_quality_table([c.quality for c in clips]))
+    _console().print(quality_table([c.quality for c in clips]))
     written = clips if command.all else [c for c in clips if c.quality.kept]
     out = command.out or Path(f"{recording.name}.{robot.name}.npz")
     if not written:
@@ -243,48 +244,12 @@ def _report(command: Report, robot: RobotSpec) -> int:
     return 0
 
 
+def _console() -> Console:
+    """Wide enough for the tables, also where the output is not a terminal."""
+    return Console(width=max(Console().width, 130))
+
+
 def _tables(rows: list[Quality], dataset: MotionDataset) -> None:
-    console = Console()
-    console.print(_quality_table(rows))
-    console.print(_seconds_table(dataset))
-
-
-def _quality_table(rows: list[Quality]) -> Table:
-    table = Table("clip", title="Quality", title_justify="left")
-    for name in ("s", "slip cm/s", "penetration cm", "key points cm", "limits"):
-        table.add_column(name, justify="right")
-    table.add_column("kept")
-    for q in rows:
-        table.add_row(
-            q.clip,
-            f"{q.seconds:.1f}",
-            f"{100 * q.slip_m_s:.2f}",
-            f"{100 * q.penetration_m:.2f}",
-            f"{100 * q.keypoint_error_m:.2f}",
-            str(q.limit_violations),
-            "yes" if q.kept else f"no: {q.reason}",
-        )
-    return table
-
-
-def _seconds_table(dataset: MotionDataset) -> Table:
-    """Table 11: seconds per motion column and terrain type, mirrored copies not counted."""
-    seconds = dataset.seconds()
-    table = Table("terrain type", title="Seconds (recorded + planned)", title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
-    table.add_column("total", justify="right")
-    table.add_column("planned", justify="right")
-    for kind, columns in TABLE_11.items():
-        cells = [
-            f"{seconds[c][0]:.0f} + {seconds[c][1]:.0f}{'*' if c == OWN[kind] else ''}"
-            if c in columns
-            else ""
-            for c in COLUMNS
-        ]
-        recorded, planned = (sum(seconds[c][k] for c in columns) for k in (0, 1))
-        share = planned / max(recorded + planned, 1e-9)
-        table.add_row(kind, *cells, f"{recorded + planned:.1f}", f"{100 * share:.0f} %")
-    stand = seconds["stand"]
-    table.caption = f"* the terrain's own motion · standing: {stand[0]:.0f} + {stand[1]:.0f} s in every set"
-    return table
+    console = _console()
+    console.print(quality_table(rows))
+    console.print(seconds_table(dataset))

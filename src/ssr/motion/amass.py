@@ -1,4 +1,4 @@
-"""AMASS files: joint rotations of the SMPL family. Positions need the licensed body model, which is not ours to ship."""
+"""AMASS files: joint rotations of the SMPL family. Positions need the licensed body model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ INDEX = {
     "pelvis": 0, "neck": 12,
     "left_hip": 1, "right_hip": 2, "left_knee": 4, "right_knee": 5, "left_ankle": 7, "right_ankle": 8,
     "left_toe": 10, "right_toe": 11,
-    "left_shoulder": 16, "right_shoulder": 17, "left_elbow": 18, "right_elbow": 19, "left_hand": 20, "right_hand": 21,
+    "left_shoulder": 16, "right_shoulder": 17, "left_elbow": 18, "right_elbow": 19,
+    "left_hand": 20, "right_hand": 21,
 }  # fmt: skip
 BODY_JOINTS = 22
 
@@ -35,8 +36,8 @@ def recording(path: Path, data: dict[str, np.ndarray], body_model: Path | None) 
         raise UserError(f"{path}: no mocap_framerate. An AMASS file states its frame rate.")
     if body_model is None:
         raise UserError(
-            f"{path} holds joint rotations only; positions need the licensed SMPL-H body model. Download it from "
-            "mano.is.tue.mpg.de and pass --body-model model.npz."
+            f"{path} holds joint rotations only; positions need the licensed SMPL-H body model. "
+            "Download it from mano.is.tue.mpg.de and pass --body-model model.npz."
         )
     rest, parents = _rest_joints(body_model, np.asarray(data.get("betas", np.zeros(0)), dtype=float))
     turns = rotation.from_vector(
@@ -66,7 +67,8 @@ def _rest_joints(path: Path, betas: np.ndarray) -> tuple[np.ndarray, list[int]]:
         parents = [int(p) for p in model["kintree_table"][0, :BODY_JOINTS].astype(np.int64)]
     except (KeyError, ValueError, IndexError) as error:
         raise UserError(
-            f"{path} is not an SMPL body model as .npz (v_template, shapedirs, J_regressor, kintree_table): {error}."
+            f"{path} is not an SMPL body model as .npz "
+            f"(v_template, shapedirs, J_regressor, kintree_table): {error}."
         ) from None
     if joints.shape != (BODY_JOINTS, 3) or any(not 0 <= p < k for k, p in enumerate(parents) if k):
         raise UserError(f"{path}: the body model's skeleton is not a tree of {BODY_JOINTS} body joints.")

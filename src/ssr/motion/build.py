@@ -10,7 +10,7 @@ from pathlib import Path
 from ssr.errors import UserError
 from ssr.motion import importing
 from ssr.motion.clip import COLUMNS, Clip, Column
-from ssr.motion.footing import Ground
+from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
 from ssr.motion.retarget import retarget
 from ssr.motion.solver import Solver

@@ -18,7 +18,8 @@ CHANNELS = {f"{axis}{kind}" for axis in "XYZ" for kind in ("position", "rotation
 #: The CMU recordings in B. Hahne's conversion: one unit is 0.0254 / 0.45 m, y up, the first frame a T-pose.
 CMU_JOINTS = {
     "pelvis": "Hips", "neck": "Neck1",
-    "right_hip": "RightUpLeg", "right_knee": "RightLeg", "right_ankle": "RightFoot", "right_toe": "RightToeBase",
+    "right_hip": "RightUpLeg", "right_knee": "RightLeg",
+    "right_ankle": "RightFoot", "right_toe": "RightToeBase",
     "left_hip": "LeftUpLeg", "left_knee": "LeftLeg", "left_ankle": "LeftFoot", "left_toe": "LeftToeBase",
     "right_shoulder": "RightArm", "right_elbow": "RightForeArm", "right_hand": "RightHand",
     "left_shoulder": "LeftArm", "left_elbow": "LeftForeArm", "left_hand": "LeftHand",
@@ -98,7 +99,7 @@ def _hierarchy(words: list[str], path: Path) -> tuple[BvhJoint, ...]:
         raise bad(f"expected HIERARCHY first, found {words[0][:20]!r}" if words else "it is empty")
     joints: list[BvhJoint] = []
     stack: list[int] = []
-    name, offset, channels, closed = "", None, (), False
+    closed = False
     i = 1
 
     def take(count: int) -> list[str]:
@@ -123,10 +124,11 @@ def _hierarchy(words: list[str], path: Path) -> tuple[BvhJoint, ...]:
             if closed or (word == "ROOT") != (not joints):
                 raise bad(f"{word} outside the one ROOT")
             (label,) = take(1)
-            name = label if word != "End" else f"{joints[stack[-1]].name}/End" if stack else "End"
+            name = (
+                label if word != "End" else f"{joints[stack[-1]].name}/End{len(joints)}" if stack else "End"
+            )
             if take(1) != ["{"]:
                 raise bad(f"no '{{' after {name[:40]!r}")
-            offset, channels = None, ()
             joints.append(
                 BvhJoint(name=name, parent=stack[-1] if stack else -1, offset=np.zeros(3), channels=())
             )
@@ -138,7 +140,7 @@ def _hierarchy(words: list[str], path: Path) -> tuple[BvhJoint, ...]:
             joints[stack[-1]] = _with(joints[stack[-1]], offset=offset)
         elif word == "CHANNELS" and stack:
             (count,) = take(1)
-            if not count.isdigit() or int(count) > 6:
+            if count not in tuple("0123456"):
                 raise bad(f"{joints[stack[-1]].name[:40]!r} has {count[:20]!r} channels; expected 0 to 6")
             channels = tuple(take(int(count)))
             unknown = [c for c in channels if c not in CHANNELS]
@@ -160,7 +162,7 @@ def _hierarchy(words: list[str], path: Path) -> tuple[BvhJoint, ...]:
 
 
 def _with(joint: BvhJoint, **changes: object) -> BvhJoint:
-    return BvhJoint(**{**vars(joint), **changes})  # type: ignore[arg-type]
+    return BvhJoint(**{**vars(joint), **changes})
 
 
 def _motion(text: str, joints: tuple[BvhJoint, ...], path: Path) -> Bvh:

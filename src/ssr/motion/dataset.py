@@ -71,7 +71,8 @@ class MotionDataset:
         """Join `clips`; joints are matched by name."""
         clips = tuple(_reordered(robot, clip, source) for clip in clips)
         kinematics = Kinematics(robot)
-        frames, states, starts, offset = [], [], {c: [] for c in COLUMNS}, 0
+        frames, states, offset = [], [], 0
+        starts: dict[str, list[Tensor]] = {c: [] for c in COLUMNS}
         span = (WINDOW - 1) * STRIDE
         for clip in clips:
             for copy in (clip, clip.mirrored(robot)) if mirror else (clip,):
@@ -92,8 +93,8 @@ class MotionDataset:
     def shares(self, terrain_type: str) -> dict[str, float]:
         """What share of a terrain type's windows comes from each column.
 
-        Half is the terrain's own motion, a twentieth standing, the rest the other columns of Table 11 in equal
-        parts. A column without motion leaves its share to the others.
+        Half is the terrain's own motion, a twentieth standing, the rest the other columns of Table 11 in
+        equal parts. A column without motion leaves its share to the others.
         """
         if terrain_type not in TABLE_11:
             raise unknown("terrain type", terrain_type, TERRAIN_TYPES)
@@ -116,7 +117,7 @@ class MotionDataset:
         generator: torch.Generator,
         columns: Sequence[str] | None = None,
     ) -> StartStates:
-        """`count` states to start episodes in, from the type's flat-ground motions unless `columns` says else."""
+        """`count` states to start episodes in, from the type's flat-ground motions or from `columns`."""
         shares = self.shares(terrain_type)
         wanted = FLAT if columns is None else columns
         for column in wanted:
@@ -143,7 +144,7 @@ class MotionDataset:
 
     def seconds(self) -> dict[str, tuple[float, float]]:
         """Per column: recorded and synthetic seconds, mirrored copies not counted."""
-        out = {c: (0.0, 0.0) for c in COLUMNS}
+        out: dict[str, tuple[float, float]] = {c: (0.0, 0.0) for c in COLUMNS}
         for clip in self.clips:
             recorded, synthetic = out[clip.column]
             out[clip.column] = (

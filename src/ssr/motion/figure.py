@@ -27,14 +27,13 @@ def save(path: Path, clip: Clip, kinematics: Kinematics, panels: int = 12) -> No
     strip = film.strip(kinematics.robot, configurations, clip.boxes, panels=panels, columns=panels)
     motion = kinematics.trajectories(configurations)
     times = np.arange(clip.frames) / FPS
-    figure, axes = plt.subplots(
-        4, 1, figsize=(13, 11), height_ratios=(2.0, 1.4, 1.4, 2.0), layout="constrained"
-    )
+    heights = (1.6, 1.4, 1.4, 2.0)
+    figure, axes = plt.subplots(4, 1, figsize=(13, 10), height_ratios=heights, layout="constrained")
     axes[0].imshow(strip)
     axes[0].axis("off")
-    quality = clip.quality
+    quality, made = clip.quality, "planned" if clip.synthetic else "recorded"
     axes[0].set_title(
-        f"{clip.name} · {clip.column} · {'planned' if clip.synthetic else 'recorded'} · {clip.seconds:.1f} s · "
+        f"{clip.name} · {clip.column} · {made} · {clip.seconds:.1f} s · "
         f"slip {100 * quality.slip_m_s:.1f} cm/s · penetration {100 * quality.penetration_m:.1f} cm · "
         f"key points {100 * quality.keypoint_error_m:.1f} cm"
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from ssr.motion.contacts import Stance
+from ssr.motion.ground import Ground
 from ssr.motion.recording import Block
 from ssr.terrain.tile import Box
 
-Ground = Literal["auto", "flat", "levels", "slope"]
 SAME_LEVEL = 0.05  #: m, footholds whose heights differ less in a row stand on the same level
 FLAT_SPREAD = 0.10  #: m, less spread than this over a whole clip is flat ground
 SLOPE_MISFIT = 0.03  #: m, rms of footholds about a straight incline

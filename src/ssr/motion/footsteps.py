@@ -12,12 +12,13 @@ from ssr.motion.limbs import Limbs
 from ssr.motion.posture import GRAVITY
 from ssr.terrain.tile import Box
 
+LOOK_AHEAD = 0.4  #: s, a step is paced by the speed it leads to
 HUMAN_HIP_HEIGHT = 0.90  #: m, the reference for speed and cadence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Foothold:
-    """A sole lying flat: centre in the world, heading and the pitch of the surface (toe down positive), rad."""
+    """A sole lying flat: its centre, heading and the pitch of the surface (toe down positive), m and rad."""
 
     x: float
     y: float
@@ -58,7 +59,7 @@ class Plan:
 
 
 def cadence(speed: float, limbs: Limbs) -> float:
-    """Steps per second of a person at the same Froude number, times the pendulum frequency ratio of the legs."""
+    """Steps per second: a person's at the same Froude number, faster as shorter legs swing faster."""
     ratio = np.sqrt(HUMAN_HIP_HEIGHT / limbs.hip_height)
     return float((0.95 + 0.72 * abs(speed) * ratio) * ratio)
 
@@ -108,7 +109,7 @@ def walk(
     steps: list[Footstep] = []
     time, side = pause, first_side
     while time < duration - pause:
-        vx, vy, omega = velocity(time)
+        vx, vy, omega = velocity(time + LOOK_AHEAD)
         pace = np.hypot(vx, 1.6 * vy) + 0.25 * abs(omega)
         period = 1.0 / cadence(pace, limbs)
         swing = 2.0 * period * (1.0 - duty(pace, limbs))

@@ -38,7 +38,7 @@ def in_base(clip: Clip, points: np.ndarray) -> np.ndarray:
 
 
 def support_height(clip: Clip, motion: Trajectories) -> np.ndarray:
-    """(T,) height of the base above the ground: the plane where no box lies, else the ground under the soles."""
+    """(T,) height of the base above the ground plane or, among boxes, the higher ground of its soles."""
     if not clip.boxes:
         return clip.base_position[:, 2]
     under = ground.height(clip.boxes, motion.sole_position[..., :2])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ssr.terrain.tile import Box
 
+#: How the ground under a recording is found: flat, blocks of some heights, one incline, or whichever fits.
+Ground = Literal["auto", "flat", "levels", "slope"]
+
 
 def height(boxes: tuple[Box, ...], points: np.ndarray, shrink: float = 0.0) -> np.ndarray:
-    """Ground height under `points` (..., 2): the highest box top there, or 0; boxes are `shrink` m narrower."""
+    """Ground height under `points` (..., 2): the highest box top, or 0. Boxes are `shrink` m narrower."""
     x, y = points[..., 0], points[..., 1]
     out = np.zeros(x.shape)
     for box in boxes:

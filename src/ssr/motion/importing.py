@@ -42,8 +42,8 @@ def load(path: Path, settings: ImportSettings | None = None) -> Recording:
         if "poses" in data:
             return amass.recording(path, data, s.body_model)
         raise UserError(
-            f"{path} has the arrays {', '.join(sorted(data)) or 'none'}; expected joint_positions (joint-position "
-            "array) or poses and trans (AMASS)."
+            f"{path} has the arrays {', '.join(sorted(data)) or 'none'}; "
+            "expected joint_positions (joint-position array) or poses and trans (AMASS)."
         )
     raise UserError(f"{path}: unknown format {path.suffix!r}. Known: .bvh, .npz (joint positions or AMASS).")
 

@@ -14,7 +14,8 @@ from ssr.motion.recording import KEY_POINTS, Block, Recording, checked
 #: Where the key points lie among the 53 joints.
 INDEX = {
     "pelvis": 0, "neck": 3,
-    "left_shoulder": 6, "left_elbow": 7, "left_hand": 8, "right_shoulder": 25, "right_elbow": 26, "right_hand": 27,
+    "left_shoulder": 6, "left_elbow": 7, "left_hand": 8,
+    "right_shoulder": 25, "right_elbow": 26, "right_hand": 27,
     "left_hip": 43, "left_knee": 44, "left_ankle": 45, "left_toe": 46,
     "right_hip": 47, "right_knee": 48, "right_ankle": 49, "right_toe": 50,
 }  # fmt: skip
@@ -38,7 +39,8 @@ def recording(path: Path, data: dict[str, np.ndarray], fps: float | None = None)
     positions = data["joint_positions"]
     if positions.ndim != 3 or positions.shape[1:] != (JOINTS, 3) or positions.dtype.kind != "f":
         raise UserError(
-            f"{path}: joint_positions is {positions.dtype} {positions.shape}; expected float (T, {JOINTS}, 3)."
+            f"{path}: joint_positions is {positions.dtype} {positions.shape}; "
+            f"expected float (T, {JOINTS}, 3)."
         )
     beside = path.with_name(f"{path.stem}.boxes.json")
     blocks, rate = _boxes(beside) if beside.exists() else ((), DEFAULT_FPS)

@@ -72,9 +72,9 @@ def reachable_height(
 def sideways_shift(
     limbs: Limbs, hip: np.ndarray, ankle: np.ndarray, left: np.ndarray, stance: np.ndarray
 ) -> np.ndarray:
-    """(T,) metres to the left by which the base must move for standing legs to lean in no more than hips allow.
+    """(T,) metres to the left the base must move so that standing legs lean in no more than hips allow.
 
-    hip, ankle: (T, 2, 3); left: (T, 3) unit vector. A deeply bent leg is short, so little offset is much lean.
+    hip, ankle: (T, 2, 3); left: (T, 3) unit vector. A bent leg is short, so little offset is much lean.
     """
     offset = ((ankle - hip) * left[:, None]).sum(-1) * np.array([1.0, -1.0])  # inward, right and left leg
     most = np.tan(ADDUCTION_SHARE * limbs.adduction) * np.maximum(hip[..., 2] - ankle[..., 2], 0.05)

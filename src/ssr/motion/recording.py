@@ -19,6 +19,7 @@ KEY_POINTS = (
 )  # fmt: skip
 LEG_RANGE = (0.4, 1.3)  #: m, what a person's hip-to-ankle length can be
 MAX_SECONDS = 3600.0
+MAX_SPEED = 25.0  #: m/s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,12 @@ def checked(recording: Recording, source: Path) -> Recording:
         raise UserError(
             f"{source}: the leg is {leg:.3g} m long; expected {LEG_RANGE[0]} to {LEG_RANGE[1]} m. "
             "Give the unit with --unit METRES and the up-axis with --up."
+        )
+    speed = np.linalg.norm(np.diff(recording.point("pelvis"), axis=0), axis=-1) * recording.fps
+    if speed.max() > MAX_SPEED:
+        raise UserError(
+            f"{source}: the pelvis moves at {speed.max():.3g} m/s at frame {int(speed.argmax())}; "
+            f"expected at most {MAX_SPEED:.0f} m/s. The recording jumps there or its frame rate is wrong."
         )
     return recording
 

@@ -11,7 +11,7 @@ from scipy.ndimage import maximum_filter1d
 from ssr.motion import ground as terrain
 from ssr.motion.clip import Clip, Column
 from ssr.motion.contacts import stances
-from ssr.motion.footing import Ground
+from ssr.motion.ground import Ground
 from ssr.motion.posture import smooth
 from ssr.motion.quality import base_acceleration, judge, sole_corners
 from ssr.motion.recording import Recording, at_control_rate
@@ -35,7 +35,7 @@ def retarget(
 ) -> list[Clip]:
     """The robot of `solver` doing what `recording` shows; each clip says in `quality` whether it may be used.
 
-    Time is kept, except where the person jumps: a body scaled by s falls at g only if it is played 1/√s faster.
+    Time is kept, except where the person jumps: a body scaled by s falls at g only when played 1/√s faster.
     """
     at_rate = at_control_rate(recording)
     if jumps(at_rate):
@@ -77,8 +77,8 @@ def solve_well(
 ) -> np.ndarray:
     """(T, nq) the solver's answer, aimed anew where it is poor, twice at most.
 
-    Where a sole is left in the ground it is aimed higher; where the base jerks because the legs could not follow,
-    it is aimed along its own smoothed path, which they can.
+    Where a sole is left in the ground it is aimed higher; where the base jerks because the legs could not
+    follow, it is aimed along its own smoothed path, which they can.
     """
     q = solver.solve(targets, progress)
     for _ in range(2):

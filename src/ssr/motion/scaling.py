@@ -1,4 +1,4 @@
-"""From a person's key points to the robot's: limbs scaled, stance feet pinned to the ground found under them."""
+"""From a person's key points to the robot's: limbs scaled, standing feet pinned to the ground."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scipy.ndimage import maximum_filter1d
 
 from ssr.motion import footing, rotation, soles
 from ssr.motion.contacts import Stance, foot_yaw, stances
+from ssr.motion.ground import Ground
 from ssr.motion.limbs import Limbs
 from ssr.motion.posture import (
     ankle_position,
@@ -47,7 +48,7 @@ class Feet:
     stance: np.ndarray  #: (T, 2) bool
 
 
-def scaled(recording: Recording, limbs: Limbs, ground: footing.Ground = "auto") -> Targets:
+def scaled(recording: Recording, limbs: Limbs, ground: Ground = "auto") -> Targets:
     """The targets of a recording at 50 Hz for a robot with these limbs."""
     scale = limbs.leg / recording.leg
     stood = stances(recording)
@@ -172,8 +173,8 @@ def _feet(
         ahead = limbs.sole_ahead * np.array([np.cos(mean), np.sin(mean)])
         sideways = np.median(outward[rows, side], axis=0)[:2]
         place = scale * s.ankle[:2] + sideways * widen
-        short = float(np.percentile(inside(place, rows, side), 80))
-        hold[rows, side] = (*(place + sideways * max(short, 0.0) + ahead), scale * found.height[k])
+        lacking = float(np.percentile(inside(place, rows, side), 80))
+        hold[rows, side] = (*(place + sideways * max(lacking, 0.0) + ahead), scale * found.height[k])
         surface[rows, side], stance[rows, side] = found.pitch[k], True
     for side in range(2):
         for a, b in swings(stance[:, side]):

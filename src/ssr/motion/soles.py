@@ -107,7 +107,7 @@ def _swing(
     limbs: Limbs,
     pitch_bounds: tuple[np.ndarray, np.ndarray] | None,
 ) -> None:
-    """Fill frames a+1 … b-1: a smooth curve that leaves and meets the rolls, raised until it clears the ground."""
+    """Fill frames a+1 … b-1: a smooth curve that leaves and meets the rolls and clears the ground."""
     frames = np.arange(a + 1, b)
     s, span = (frames - a) / (b - a), (b - a) / FPS
     slope = lambda x, i, j: (x[j] - x[i]) * FPS * span

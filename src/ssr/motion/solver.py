@@ -1,4 +1,4 @@
-"""Inverse kinematics: the robot's own model follows the targets within its joint and velocity limits (mink)."""
+"""Inverse kinematics with mink: the robot's own model follows the targets within its limits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from ssr.errors import UserError
 from ssr.motion.kinematics import Kinematics
 from ssr.motion.limbs import SIDES, Limbs, limbs
 from ssr.motion.targets import FPS, Targets
@@ -89,7 +90,7 @@ class PointsTask(mink.Task):
 
 
 class Solver:
-    """One robot's inverse kinematics. Everything is symmetric, so mirrored targets give the mirrored motion."""
+    """One robot's inverse kinematics; all of it is symmetric, so mirrored targets give mirrored motion."""
 
     def __init__(self, robot: RobotSpec, settings: SolverSettings | None = None):
         self.robot = robot
@@ -153,19 +154,26 @@ class Solver:
         for t in range(targets.frames):
             self._aim(targets, t, bearing[t], configuration.q[:3])
             for _ in range(self.settings.iterations if t else self.settings.first_iterations):
-                velocity = mink.solve_ik(
-                    configuration,
-                    self.tasks,
-                    dt=1.0,
-                    solver="daqp",
-                    damping=self.settings.weights.damping,
-                    limits=[self.limit],
-                )
-                configuration.integrate_inplace(velocity, 1.0)
+                configuration.integrate_inplace(self._step(configuration, t), 1.0)
             out[t] = configuration.q
             self.limit.before = configuration.q[self.addresses].copy()
             progress(t)
         return out
+
+    def _step(self, configuration: mink.Configuration, t: int) -> np.ndarray:
+        try:
+            return mink.solve_ik(
+                configuration,
+                self.tasks,
+                dt=1.0,
+                solver="daqp",
+                damping=self.settings.weights.damping,
+                limits=[self.limit],
+            )
+        except mink.MinkError as error:
+            raise UserError(
+                f"{self.robot.name} cannot follow the motion at {t / FPS:.2f} s: {error}."
+            ) from None
 
     def point_positions(self, configurations: np.ndarray) -> np.ndarray:
         """(T, 6, 3) knees, elbows and hands, right before left, world frame."""

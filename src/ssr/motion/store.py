@@ -90,7 +90,7 @@ def load(path: Path) -> tuple[list[Clip], list[Quality]]:
                     joint_position=joints[rows],
                     joint_names=tuple(header["joint_names"]),
                     quality=Quality(**entry["quality"]),
-                    boxes=tuple(Box(tuple(b[:3]), tuple(b[3:6]), b[6]) for b in entry["boxes"]),  # type: ignore[arg-type]
+                    boxes=tuple(Box(tuple(b[:3]), tuple(b[3:6]), b[6]) for b in entry["boxes"]),
                 )
             )
         if start != len(position):
