@@ -29,7 +29,7 @@ def test_the_last_line_is_one_json_object(capsys):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["bench", "speed"], "Known: env, depth, networks, train"),
+        (["bench", "speed"], "Known: env, depth, networks"),
         (["bench", "networks", "--pairs", "1"], "pairs"),
     ],
 )
