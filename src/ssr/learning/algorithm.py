@@ -23,6 +23,7 @@ from ssr.learning.schedule import Schedule
 from ssr.learning.statistics import Statistics
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.style import ReferenceMotion, Style
+from ssr.networks.assembly import assemble, release
 from ssr.networks.build import Networks
 from ssr.networks.config import NetworkConfig
 from ssr.networks.gaussian import log_probability
@@ -134,6 +135,7 @@ class SSR:
         observation = moved(observation, self.device)
         if t == 0:
             rollout.begin()
+            assemble(self.networks.encoder)
         rollout.put_observation(t, observation, self.restarted)
         self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
         if t == 0:
@@ -219,6 +221,7 @@ class SSR:
     def update(self) -> dict[str, float]:
         """Learn from the rollout: style, PPO, encoder, imagination. Metrics are the same on every rank."""
         assert self.t == self.rollout.steps, "a rollout must be complete before an update"
+        release(self.networks.encoder)
         clock, rollout = self.stopwatch, self.rollout
         metrics: dict[str, float] = {}
         with clock("style"):

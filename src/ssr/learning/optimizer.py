@@ -50,10 +50,11 @@ class FlatAdam:
         for name, network in self.networks.items():
             self.parts[name] = self.gradient[start : start + sizes[name]]
             for parameter in network.parameters():
-                place = slice(start, start + parameter.numel())
-                self.values[place] = parameter.detach().flatten()
-                parameter.data = self.values[place].view_as(parameter)
-                parameter.grad = self.gradient[place].view_as(parameter)
+                # Memory order is kept: channels may come last. Every parameter is dense.
+                shape = parameter.size(), parameter.stride(), start
+                self.values.as_strided(*shape).copy_(parameter.detach())
+                parameter.data = self.values.as_strided(*shape)
+                parameter.grad = self.gradient.as_strided(*shape)
                 start += parameter.numel()
         ranks.share_(self.values)
         self._flat = nn.Parameter(self.values, requires_grad=True)

@@ -26,6 +26,8 @@ class LiftConvolution(nn.Module):
     outputs: channels over both branches. Weights keep their channels last, the order CPUs are fastest with.
     """
 
+    assembled: Tensor | None = None  #: what `kernel` gives while weights stand still
+
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
         super().__init__()
         self.stride = stride
@@ -35,6 +37,8 @@ class LiftConvolution(nn.Module):
 
     def kernel(self) -> Tensor:
         """K_l (outputs, inputs, rows, columns)."""
+        if self.assembled is not None:
+            return self.assembled
         return torch.cat((self.weight, self.weight.flip(2))).permute(0, 3, 1, 2)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -47,6 +51,8 @@ class EquivariantConvolution(nn.Module):
     inputs, outputs: channels over both branches.
     """
 
+    assembled: Tensor | None = None  #: what `kernel` gives while weights stand still
+
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
         super().__init__()
         self.stride = stride
@@ -57,6 +63,8 @@ class EquivariantConvolution(nn.Module):
 
     def kernel(self) -> Tensor:
         """K_nl (outputs, inputs, rows, columns)."""
+        if self.assembled is not None:
+            return self.assembled
         return torch.cat((self.weight, self.weight.flip(2, 3))).flatten(3).permute(0, 3, 1, 2)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -36,6 +36,8 @@ class EquivariantLinear(nn.Module):
     so its outputs have the same variance.
     """
 
+    assembled: tuple[Tensor, Tensor] | None = None  #: what `matrix` gives while weights stand still
+
     def __init__(self, inputs: int, outputs: int, blocks: int = 1) -> None:
         super().__init__()
         if inputs % 2 or outputs % 2:
@@ -50,6 +52,8 @@ class EquivariantLinear(nn.Module):
 
     def matrix(self) -> tuple[Tensor, Tensor]:
         """The dense W (outputs·blocks, inputs) and b: rows [A, B] above rows [B, A], block by block."""
+        if self.assembled is not None:
+            return self.assembled
         weight = torch.stack((self.weight, self.weight.flip(2)), 1)
         bias = torch.cat((self.bias, self.bias), 1)
         return weight.view(-1, self.inputs), bias.view(-1)
