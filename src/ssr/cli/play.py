@@ -76,7 +76,7 @@ def run(argv: list[str]) -> int:
         )
         player.run(threading.Event())
     except KeyboardInterrupt:
-        print("stopped")
+        pass
     finally:
         server.stop()
     return 0

@@ -112,7 +112,8 @@ class Panel:
             self._kind = gui.add_dropdown("kind", KINDS, initial_value=ground.kind)
             self._level = gui.add_slider("level", 0, LEVELS - 1, 1, ground.level)
             self._strip = gui.add_checkbox("22 m strip", ground.strip)
-            randomized = gui.add_checkbox("randomized", world.randomized)
+            scripted = world.subject.networks is None
+            randomized = gui.add_checkbox("randomized", world.randomized, disabled=scripted)
         for choice in (self._kind, self._level, self._strip):
             choice.on_update(lambda _: self.ask(lambda world: world.choose(self.ground)))
         randomized.on_update(lambda _: self.ask(lambda world: world.randomize(randomized.value)))

@@ -53,6 +53,8 @@ class Scene:
         server.initial_camera.look_at = (0.3 * reach, 0.0, -0.3 * reach)
         server.initial_camera.fov = 0.9
         server.scene.configure_fog(8.0, 30.0)
+        server.scene.configure_environment_map(None)  # costs a machine without a GPU ten seconds
+        server.scene.add_light_hemisphere("/sky", ground_color=(165, 170, 180), intensity=2.0)
         self.world = server.scene.add_frame("/world", show_axes=False)
         self.links = [server.scene.add_frame(f"/world/robot/{link}", show_axes=False) for link in links]
         for link in links:
