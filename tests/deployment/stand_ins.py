@@ -150,6 +150,7 @@ class Suspended:
             self.controller.hear_joints(self.now, joint_message(self.robot, self.ticks))
             self.controller.hear_imu(self.now, imu_message(self.robot, self.ticks))
             t = self.controller.tick(self.now, self.ticks)
-            self.robot.command(self.controller.contract.joint_names, t.position, t.stiffness, t.damping)
+            names = self.controller.contract.joint_names
+            self.robot.motors.command(self.now, names, t.position, t.stiffness, t.damping)
             self.robot.step()
             self.ticks += 1

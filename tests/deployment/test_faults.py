@@ -72,7 +72,7 @@ def test_a_fault_ends_in_damping(policy: Exported, kind: str) -> None:
     assert reason in world.controller.reason
     assert world.ticks - begin <= limit
     world.tick()
-    assert not world.robot._stiffness.any() and (world.robot._damping > 0).all()
+    assert not world.robot.motors.stiffness.any() and (world.robot.motors.damping > 0).all()
 
 
 @pytest.mark.parametrize("kind", ["loss", "clock-jump"])
@@ -85,10 +85,10 @@ def test_a_fault_that_is_none_changes_nothing(policy: Exported, kind: str) -> No
 
 def test_a_robot_without_commands_damps_itself(policy: Exported) -> None:
     world = hanging(policy)
-    assert world.robot._stiffness.any()
+    assert world.robot.motors.stiffness.any()
     for _ in range(120):
         world.robot.step()
-    assert not world.robot._stiffness.any() and (world.robot._damping > 0).all()
+    assert not world.robot.motors.stiffness.any() and (world.robot.motors.damping > 0).all()
 
 
 def test_the_same_seed_is_the_same_trial_to_the_last_bit(policy: Exported) -> None:

@@ -13,6 +13,7 @@ from rich.progress import track
 from rich.table import Table
 
 from ssr.deployment.config import TrialConfig, require_packages
+from ssr.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class Options:
     seed: int = 0
     lockstep: bool = False
     """Step by step in one process instead of by the wall clock in two."""
+    randomize: bool = False
+    """With --lockstep: masses, motors, friction, delays, pushes, noise and mounting drawn as in training."""
     domain: int = 87
     """DDS domain of the two processes."""
     config: Annotated[TrialConfig, tyro.conf.arg(name="")] = field(default_factory=TrialConfig)
@@ -56,9 +59,10 @@ def run(argv: list[str]) -> int:
     name = options.robot or policy.contract.robot
     robot = robots.load(name)
     exported.check_robot(policy.contract, robot)
-    tiles = [
-        strip(kind, options.setting, options.level, length_for(options.config)) for kind in options.terrain
-    ]
+    if options.randomize and not options.lockstep:
+        raise UserError("--randomize goes with --lockstep.")
+    length = length_for(options.config)
+    tiles = [strip(kind, options.setting, options.level, length) for kind in options.terrain]
     console = Console()
     table = Table("terrain", "setting", "trials", "success", "traversal", "distance", "endings")
     for kind, tile in zip(options.terrain, tiles, strict=True):
@@ -68,7 +72,11 @@ def run(argv: list[str]) -> int:
         outcomes = []
         for seed in track(range(options.seed, options.seed + options.trials), kind, console=console):
             if options.lockstep:
-                outcomes.append(lockstep.run_trial(policy, robot, tile, options.config, seed=seed))
+                outcomes.append(
+                    lockstep.run_trial(
+                        policy, robot, tile, options.config, seed=seed, randomize=options.randomize
+                    )
+                )
             else:
                 outcomes.append(sim2sim.run_trial(site, options.config, domain=options.domain, seed=seed))
         setting = "/".join(f"{value:g}" for value in tile.setting) or "–"

@@ -55,7 +55,7 @@ class SafetyConfig:
     depth_timeout: float = 0.3  #: s without a new image while walking
     frozen_timeout: float = 0.05  #: s of joint states that repeat each other to the last bit
     max_tilt: float = 1.0  #: rad
-    position_margin: float = 0.2  #: rad beyond a joint's limits
+    position_margin: float = 0.5  #: rad beyond a joint's limits
     velocity_factor: float = 3.0  #: of a joint's greatest velocity
     max_missed: int = 2  #: consecutive control steps without an action in time
     velocity_timeout: float = 0.5  #: s after which an operator's velocity no longer counts (the robot stops)
@@ -132,4 +132,4 @@ class RobotProcessConfig:
 @dataclass(frozen=True, kw_only=True)
 class TrialConfig:
     seconds: float = 20.0
-    speed: float = 0.8  #: m/s along the strip
+    speed: float = 1.0  #: m/s along the strip

@@ -23,6 +23,8 @@ from ssr.deployment.safety import NEVER, Senses
 from ssr.deployment.thinking import Thinker
 from ssr.errors import UserError
 
+TARGET_REACH = 1.5  #: × the deflection at which a motor gives all its torque, beyond a joint's range
+
 
 class Phase(StrEnum):
     IDLE = "idle"  #: limp
@@ -63,7 +65,10 @@ class Controller:
         array = lambda name: np.array(contract.values(name))
         self._default, self._scale = array("default"), array("action_scale")
         self._kp, self._kd = array("kp"), array("kd")
-        self._max_torque = array("max_torque")
+        # Policies ask for torque with targets beyond a joint's range; cut there, the ankles would lose what
+        # they balance with. Beyond this reach nothing is lost: a motor, even a weak one, is at its limit.
+        reach = TARGET_REACH * array("max_torque") / self._kp
+        self._lowest, self._highest = array("lower") - reach, array("upper") + reach
         self._velocity, self._velocity_at = np.zeros(3), NEVER
         self._target: np.ndarray | None = None  #: the policy's, once it has acted
         self._last_tick: int | None = None
@@ -211,7 +216,9 @@ class Controller:
             self._damp("the policy gave a number that is not finite")
             return
         self.last_action = action.astype(np.float64)
-        self._target = self._default + self._scale * self.last_action
+        wanted = self._default + self._scale * self.last_action
+        self._target = np.clip(wanted, self._lowest, self._highest)
+        self.counts["clamped"] += int((self._target != wanted).any())
 
     def velocity(self, now: float) -> np.ndarray:
         """What the operator wants now, (v_x, v_y, yaw rate); zero once it is out of date."""
@@ -224,26 +231,12 @@ class Controller:
 
     def _targets(self, now: float) -> Targets:
         if self.phase is Phase.WALK and self._target is not None:
-            return Targets(position=self._within_torque(self._target), stiffness=self._kp, damping=self._kd)
+            return Targets(position=self._target, stiffness=self._kp, damping=self._kd)
         if self.phase in (Phase.STAND, Phase.WALK):
             return self._standing(now)
         zero = np.zeros_like(self._kp)
         damping = self._kd * self.config.damping if self.phase is Phase.DAMP else zero
         return Targets(position=self._default, stiffness=zero, damping=damping)
-
-    def _within_torque(self, target: np.ndarray) -> np.ndarray:
-        """The target moved towards the joint until its torque is one the motor has.
-
-        Targets beyond a joint's range are left alone: policies learn to ask for torque with them, and a clamp
-        at the range would take from the ankles the torque they balance with.
-        """
-        joints = self.senses.joints
-        assert joints is not None
-        rest = joints.position + self._kd * joints.velocity / self._kp  # here the torque is zero
-        reach = self._max_torque / self._kp
-        clamped = np.clip(target, rest - reach, rest + reach)
-        self.counts["clamped"] += int((clamped != target).any())
-        return clamped
 
     def _standing(self, now: float) -> Targets:
         """A smooth way into the default pose, the stiffness growing from the policy's to the standing one."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
+from ssr.deployment import luck
 from ssr.deployment.config import ControllerConfig, GantryConfig, TrialConfig
 from ssr.deployment.contract import CameraContract
 from ssr.deployment.controller import Controller, Phase
@@ -49,10 +49,22 @@ class Lockstep:
         config: ControllerConfig | None = None,
         gantry: GantryConfig | None = None,
         fault: Fault | None = None,
+        randomize: bool = False,
     ) -> None:
         self.tile, self.contract = tile, exported.contract
-        self.robot = SimulatedRobot(robot, tile, seed=seed, gantry=gantry or GantryConfig(mode="none"))
-        self.camera = SimulatedCamera(robot, tile)
+        self.robot = SimulatedRobot(
+            robot,
+            tile,
+            seed=seed,
+            gantry=gantry or GantryConfig(mode="none"),
+            noise=luck.sensor_noise() if randomize else None,
+        )
+        self.luck = None
+        if randomize:
+            self.luck = luck.draw(self.robot.model.nbody - 1, len(robot.joints), seed)
+            luck.apply(self.robot, self.luck)
+            self._pusher = luck.Pusher(self.luck, self.robot.rng)
+        self.camera = SimulatedCamera(robot, tile, self.luck.camera if self.luck else None)
         self.eye = Eye(self.contract.camera)
         self.controller = Controller(self.contract, Immediate(OnnxPolicy(exported)), config)
         self.fault = fault or Fault()
@@ -64,12 +76,15 @@ class Lockstep:
         return self.ticks * STEP
 
     def scatter(self) -> None:
-        """Start as an episode of training does: joints and heading a little off."""
+        """Start as an episode of training does: joints, heading and place a little off."""
         rng, model = self.robot.rng, self.robot.robot
         noise = rng.uniform(-START_JOINT_NOISE, START_JOINT_NOISE, len(model.joints))
         joints = np.clip(model.values("default") + noise, model.values("lower"), model.values("upper"))
         yaw = float(rng.uniform(-START_YAW_NOISE, START_YAW_NOISE))
-        self.robot.place(self.robot.data.qpos[:3].copy(), joints, yaw)
+        position = self.robot.data.qpos[:3].copy()
+        position[1] += self.luck.lateral if self.luck else 0.0
+        self.robot.place(position, joints, yaw)
+        self.robot.motors.hold(self.robot.time)
 
     def listen(self) -> None:
         """The robot's messages reach the controller, unless a fault is in the way."""
@@ -91,7 +106,11 @@ class Lockstep:
         self.listen()
         targets = self.controller.tick(self.now, self.ticks)
         names = self.contract.joint_names
-        self.robot.command(names, targets.position, targets.stiffness, targets.damping)
+        self.robot.motors.command(
+            self.robot.time, names, targets.position, targets.stiffness, targets.damping
+        )
+        if self.luck:
+            self._pusher.act(self.robot)
         self.robot.step()
         self.ticks += 1
 
@@ -104,10 +123,11 @@ def run_trial(
     *,
     seed: int,
     config: ControllerConfig | None = None,
+    randomize: bool = False,
     watch: Callable[[Lockstep], None] | None = None,
 ) -> Outcome:
     """A trial that starts as training's episodes do: on the ground, the policy acting from the first step."""
-    world = Lockstep(exported, robot, tile, seed=seed, config=config)
+    world = Lockstep(exported, robot, tile, seed=seed, config=config, randomize=randomize)
     world.scatter()
     world.listen()
     world.controller.begin_walk()
@@ -125,10 +145,3 @@ def run_trial(
             if ending is None and world.controller.phase is Phase.DAMP:
                 ending = f"damped: {world.controller.reason}"
     return outcome(trial, world.now, float(world.robot.truth().position[0] - start), ending)
-
-
-def run_trials(
-    exported: Exported, robot: RobotSpec, tile: Tile, trial: TrialConfig, trials: int, seed: int = 0
-) -> list[Outcome]:
-    """Independent trials, seeds `seed`, `seed + 1`, …"""
-    return [run_trial(exported, robot, tile, replace(trial), seed=seed + i) for i in range(trials)]

@@ -86,7 +86,9 @@ class RobotProcess:
             sizes = {len(x) for x in (m.position, m.stiffness, m.damping)}
             numbers = np.concatenate([m.position, m.stiffness, m.damping, m.velocity, m.effort])
             if sizes == {len(m.name)} and np.isfinite(numbers).all():
-                self.robot.command(m.name, m.position, m.stiffness, m.damping, m.velocity, m.effort)
+                self.robot.motors.command(
+                    self.robot.time, m.name, m.position, m.stiffness, m.damping, m.velocity, m.effort
+                )
 
     def _report(self, now: float) -> None:
         stamp = time.time_ns()

@@ -18,16 +18,18 @@ COARSENESS = 5  #: camera pixels per rendered one: the pipeline's first step ave
 
 
 class SimulatedCamera:
-    def __init__(self, robot: RobotSpec, tile: Tile, config: CameraConfig | None = None) -> None:
-        config = config or CameraConfig()
+    def __init__(self, robot: RobotSpec, tile: Tile, offsets: CameraOffsets | None = None) -> None:
+        config, offsets = CameraConfig(), offsets or CameraOffsets.none(1)
         columns, rows = (pixels // COARSENESS for pixels in config.sensor_pixels)
         links = tuple(dict.fromkeys(shape.link for shape in robot.shapes))
         self._renderer = DepthRenderer(robot.shapes, links, rows, columns, *RANGE)
         self._base = links.index(robot.base_link)
-        nowhere = CameraOffsets.none(1)
-        self._position = mount_position(robot.camera, nowhere).double()
-        self._quaternion = mount_quaternion(robot.camera, nowhere).double()
+        self._position = mount_position(robot.camera, offsets).double()
+        self._quaternion = mount_quaternion(robot.camera, offsets).double()
         self._tan = torch.tan(torch.deg2rad(torch.tensor([config.sensor_fov])) / 2)
+        # Offsets of the field of view are those of the image that is kept.
+        kept = torch.tensor([config.fov])
+        self._tan *= torch.tan((kept + offsets.field_of_view) / 2) / torch.tan(kept / 2)
         boxes = tile.rows(len(tile.boxes))
         self._boxes = torch.tensor(boxes, dtype=torch.float32)[None]
         self._count = torch.tensor([len(tile.boxes)], dtype=torch.int32)

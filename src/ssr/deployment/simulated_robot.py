@@ -9,12 +9,12 @@ import mujoco
 import numpy as np
 
 from ssr.deployment.config import GantryConfig
+from ssr.deployment.motors import Motors
 from ssr.physics.world import PhysicsConfig, build_world, show_tile
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 
 STEP = 0.001  #: s, of physics, joint states and commands
-WATCHDOG = 0.1  #: s without a command after which the robot damps itself
 START_CLEARANCE = 0.01  #: m between soles and ground when it is set down
 
 
@@ -25,6 +25,7 @@ class SensorNoise:
     joint_position: float = 1e-4  #: rad
     joint_velocity: float = 0.01  #: rad/s
     angular_velocity: float = 0.01  #: rad/s
+    tilt: float = 0.0  #: rad, of the orientation's roll and pitch
 
 
 class SimulatedRobot:
@@ -46,6 +47,7 @@ class SimulatedRobot:
         show_tile(spec, tile)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
+        self.motors = Motors(robot)
         self._name_everything()
         self._put_down()
 
@@ -57,8 +59,6 @@ class SimulatedRobot:
         self._actuator = np.array([model.actuator(name).id for name in robot.joint_names])
         self.joint_names = tuple(sorted((*robot.joint_names, *robot.locked_joints)))
         self._reported = np.array([self.joint_names.index(name) for name in robot.joint_names])
-        self._place = {name: i for i, name in enumerate(robot.joint_names)}
-        self._base = model.body(robot.base_link).id
         links = tuple(dict.fromkeys(shape.link for shape in robot.shapes))
         self.link_names, self._links = links, np.array([model.body(name).id for name in links])
         self._sensor = {
@@ -80,11 +80,6 @@ class SimulatedRobot:
         self._hook = np.array([self.tile.start, 0.0, self._standing_height + lift])
         self.place(self._hook, self.robot.values("default"))
         self._stiff_since: float | None = None
-        self._commanded_at = float("-inf")
-        self._stiffness = np.zeros(len(self.robot.joints))
-        self._damping = self.robot.values("kd")
-        self._position = self.robot.values("default")
-        self._effort = np.zeros(len(self.robot.joints))
 
     def place(self, position: Sequence[float] | np.ndarray, joints: np.ndarray, yaw: float = 0.0) -> None:
         """Set the robot somewhere, at rest."""
@@ -98,51 +93,32 @@ class SimulatedRobot:
     def time(self) -> float:
         return float(self.data.time)
 
-    # ---- commands ---------------------------------------------------------------------------------------
-
-    def command(
-        self,
-        names: Sequence[str],
-        position: np.ndarray,
-        stiffness: np.ndarray,
-        damping: np.ndarray,
-        velocity: np.ndarray | None = None,
-        effort: np.ndarray | None = None,
-    ) -> None:
-        """The torques of `JointCommand`; names of other joints are ignored."""
-        given = np.array([i for i, name in enumerate(names) if name in self._place], np.intp)
-        mine = np.array([self._place[names[i]] for i in given], np.intp)
-        self._position[mine] = np.asarray(position)[given]
-        self._stiffness[mine] = np.asarray(stiffness)[given]
-        self._damping[mine] = np.asarray(damping)[given]
-        self._effort[mine] = 0.0
-        if velocity is not None and len(velocity):
-            self._effort[mine] += self._damping[mine] * np.asarray(velocity)[given]
-        if effort is not None and len(effort):
-            self._effort[mine] += np.asarray(effort)[given]
-        self._commanded_at = self.time
+    # ---- motion -----------------------------------------------------------------------------------------
 
     def step(self) -> None:
         """One millisecond."""
-        if self.time - self._commanded_at > WATCHDOG:
-            self._stiffness[:], self._effort[:] = 0.0, 0.0
-            self._damping[:] = self.robot.values("kd")
-        model, data, actuator = self.model, self.data, self._actuator
-        model.actuator_gainprm[actuator, 0] = self._stiffness
-        model.actuator_biasprm[actuator, 1] = -self._stiffness
-        model.actuator_biasprm[actuator, 2] = -self._damping
-        data.ctrl[actuator] = self._position
-        data.qfrc_applied[self._qvel] = self._effort
+        motors, model, data, actuator = self.motors, self.model, self.data, self._actuator
+        motors.update(self.time)
+        stiffness = motors.stiffness * motors.stiffness_scale
+        model.actuator_gainprm[actuator, 0] = stiffness
+        model.actuator_biasprm[actuator, 1] = -stiffness
+        model.actuator_biasprm[actuator, 2] = -motors.damping * motors.damping_scale
+        data.ctrl[actuator] = motors.position
+        data.qfrc_applied[self._qvel] = motors.effort
         self._hoist()
         mujoco.mj_step(model, data)
         if self._hanging:
             self._hang()
 
+    def push(self, forward: float, left: float) -> None:
+        """Add to the base velocity, m/s, in the tile's axes."""
+        self.data.qvel[:2] += (forward, left)
+
     def _hoist(self) -> None:
         """Let the robot down once it has been stiff for a while."""
         if not self._hanging or self.gantry.mode == "hold":
             return
-        if not self._stiffness.any():
+        if not self.motors.stiffness.any():
             self._stiff_since = None
             return
         if self._stiff_since is None:
@@ -169,8 +145,13 @@ class SimulatedRobot:
 
     def attitude(self) -> tuple[np.ndarray, np.ndarray]:
         """Orientation (w, x, y, z) of the base link and its angular velocity in its own axes (rad/s)."""
-        noise = self.rng.uniform(-1.0, 1.0, 3) * self.noise.angular_velocity
-        return self.data.qpos[3:7].copy(), self.data.qvel[3:6] + noise
+        rate = self.data.qvel[3:6] + self.rng.uniform(-1.0, 1.0, 3) * self.noise.angular_velocity
+        turned = self.data.qpos[3:7].copy()
+        if self.noise.tilt:
+            roll, pitch = self.rng.uniform(-self.noise.tilt, self.noise.tilt, 2)
+            small = np.array([1.0, roll / 2, pitch / 2, 0.0])
+            mujoco.mju_mulQuat(turned, self.data.qpos[3:7], small / np.linalg.norm(small))
+        return turned, rate
 
     def link_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (L, 3) and quaternions (L, 4) of `link_names`."""

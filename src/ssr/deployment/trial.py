@@ -42,7 +42,7 @@ def strip(
 
 def length_for(trial: TrialConfig) -> float:
     """Of a strip that a robot does not reach the end of."""
-    return max(STRIP_LENGTH, ceil(1.2 * trial.speed * trial.seconds + 2.0))
+    return max(STRIP_LENGTH, ceil(1.5 * trial.speed * trial.seconds + 2.0))
 
 
 def steer(truth_yaw: float, speed: float) -> tuple[float, float, float]:

@@ -1,0 +1,98 @@
+"""A robot that is a little different each time: the randomization of training (Table 10), for one robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import torch
+
+from ssr.deployment.simulated_robot import SensorNoise, SimulatedRobot
+from ssr.physics.simulator import Dynamics
+from ssr.physics.world import terrain_name
+from ssr.task.config import NoiseConfig, RandomizationConfig
+from ssr.task.randomization import draw_dynamics
+from ssr.vision.camera import CameraConfig
+from ssr.vision.mounting import CameraOffsets
+
+CONTROL_PERIOD = 0.02  #: s, in which action delays are counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Luck:
+    dynamics: Dynamics  #: of one robot
+    delay: float  #: s from command to action
+    camera: CameraOffsets  #: of one camera
+    first_push: float  #: s
+    push_interval: float  #: s
+    push: float  #: m/s, most on each axis
+    lateral: float  #: m from the middle of the strip, at the start
+
+
+def draw(bodies: int, joints: int, seed: int) -> Luck:
+    """Training's ranges at their full width."""
+    luck, camera = RandomizationConfig(), CameraConfig()
+    generator = torch.Generator().manual_seed(seed)
+    dynamics = draw_dynamics(1, bodies, joints, luck, 1.0, generator)
+    rng = np.random.default_rng(seed)
+    spread = lambda half, size: torch.from_numpy(rng.uniform(-half, half, (1, size))).float()
+    fov = np.deg2rad((camera.horizontal_fov_range, camera.vertical_fov_range))
+    return Luck(
+        dynamics=dynamics,
+        delay=CONTROL_PERIOD * int(rng.integers(luck.action_delay[0], luck.action_delay[1] + 1)),
+        camera=CameraOffsets(
+            position=spread(camera.position_range, 3),
+            turn=spread(np.deg2rad(camera.orientation_range), 3),
+            field_of_view=spread(fov, 2),
+        ),
+        first_push=float(rng.uniform(0.0, luck.push_interval)),
+        push_interval=luck.push_interval,
+        push=max(map(abs, luck.push_velocity)),
+        lateral=float(rng.uniform(-0.5, 0.5)),
+    )
+
+
+def sensor_noise() -> SensorNoise:
+    noise = NoiseConfig()
+    return SensorNoise(
+        joint_position=noise.joint_position,
+        joint_velocity=noise.joint_velocity,
+        angular_velocity=noise.angular_velocity,
+        tilt=noise.gravity,
+    )
+
+
+def apply(robot: SimulatedRobot, luck: Luck) -> None:
+    """Change the model of a robot that has not been changed before."""
+    model, d = robot.model, luck.dynamics
+    array = lambda x: x[0].double().numpy()
+    scale = array(d.link_mass_scale).copy()
+    mass = model.body_mass[1:] * scale
+    loaded = mass[0] + float(d.base_added_mass[0])
+    scale[0] *= loaded / mass[0]
+    mass[0] = loaded
+    model.body_mass[1:] = mass
+    model.body_inertia[1:] *= scale[:, None]
+    offset = array(d.link_com_offset).copy()
+    offset[0] += array(d.base_com_offset)
+    model.body_ipos[1:] += offset
+    for index in range(len(robot.tile.boxes)):
+        model.geom(terrain_name(index)).friction[0] = float(d.friction[0])
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    strength = array(d.motor_strength)
+    robot.motors.stiffness_scale = array(d.kp_scale) * strength
+    robot.motors.damping_scale = array(d.kd_scale) * strength
+    robot.motors.delay = luck.delay
+
+
+class Pusher:
+    """Shoves the robot now and then."""
+
+    def __init__(self, luck: Luck, rng: np.random.Generator) -> None:
+        self._luck, self._rng, self._next = luck, rng, luck.first_push
+
+    def act(self, robot: SimulatedRobot) -> None:
+        if robot.time >= self._next:
+            self._next += self._luck.push_interval
+            robot.push(*self._rng.uniform(-self._luck.push, self._luck.push, 2))
