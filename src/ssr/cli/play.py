@@ -9,11 +9,16 @@ import tyro
 
 DESCRIPTION = """Watch a policy walk, in the browser, and steer it.
 
-ssr play RUN                                     flat ground
-ssr play RUN --terrain stairs_up --level 8       then choose others in the browser
-ssr play RUN --host 0.0.0.0 --port 8090          for browsers on other machines
+ssr play RUN  – flat ground
+
+ssr play RUN --terrain stairs_up --level 8  – others can be chosen in the browser
+
+ssr play RUN --host 0.0.0.0 --port 8090  – for browsers on other machines
+
 Keys, after a click into the scene: I K faster and slower, J L turn, U O sidestep, X stop, P pause,
-R restart, F push. Discs on the ground: where the feet in the air are expected to land, right orange and left
+R restart, F push.
+
+Discs on the ground: where the feet in the air are expected to land, right orange and left
 blue, two standard deviations wide. Footprints: green where well supported, else red. Ctrl-C stops."""
 
 
