@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ssr.motion import rotation
+from ssr.motion.kinematics import Kinematics
 from ssr.motion.quality import Quality
 from ssr.motion.targets import FLIP, FPS, mirror_box
 from ssr.robots.spec import RobotSpec
@@ -29,6 +30,8 @@ class Clip:
     base_position: np.ndarray  #: (T, 3) m
     base_quaternion: np.ndarray  #: (T, 4)
     joint_position: np.ndarray  #: (T, J) rad, order of `joint_names`
+    hand_position: np.ndarray  #: (T, 2, 3) m, base frame, right before left
+    foot_position: np.ndarray  #: (T, 2, 3) m, sole centres, base frame
     joint_names: tuple[str, ...]
     quality: Quality
     boxes: tuple[Box, ...] = ()
@@ -50,6 +53,8 @@ class Clip:
             base_position=self.base_position * FLIP,
             base_quaternion=rotation.mirror(self.base_quaternion),
             joint_position=self.joint_position[:, list(rule.source)] * np.array(rule.sign),
+            hand_position=self.hand_position[:, ::-1] * FLIP,
+            foot_position=self.foot_position[:, ::-1] * FLIP,
             boxes=tuple(mirror_box(b) for b in self.boxes),
         )
 
@@ -72,6 +77,35 @@ class Clip:
     def gravity(self) -> np.ndarray:
         """(T, 3) unit vector of gravity in base axes."""
         return rotation.unrotate(self.base_quaternion, np.broadcast_to([0.0, 0.0, -1.0], (self.frames, 3)))
+
+
+def make_clip(
+    kinematics: Kinematics,
+    configurations: np.ndarray,
+    *,
+    name: str,
+    column: Column,
+    synthetic: bool,
+    quality: Quality,
+    boxes: tuple[Box, ...],
+) -> Clip:
+    """A clip of (T, nq) `configurations` of the robot's model."""
+    position, quaternion = configurations[:, :3], configurations[:, 3:7]
+    motion = kinematics.trajectories(configurations)
+    local = lambda points: rotation.unrotate(quaternion[:, None], points - position[:, None])
+    return Clip(
+        name=name,
+        column=column,
+        synthetic=synthetic,
+        base_position=position,
+        base_quaternion=quaternion,
+        joint_position=configurations[:, kinematics.addresses],
+        hand_position=local(motion.hand_position),
+        foot_position=local(motion.sole_position),
+        joint_names=kinematics.robot.joint_names,
+        quality=quality,
+        boxes=boxes,
+    )
 
 
 def derivative(x: np.ndarray) -> np.ndarray:

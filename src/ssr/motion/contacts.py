@@ -43,6 +43,8 @@ def stances(recording: Recording) -> list[Stance]:
         flat = np.maximum(speed_ankle[:, side], speed_toe[:, side]) < FLAT
         lift = np.median((ankle - toe)[flat, side, 2]) if flat.any() else 0.04
         for start, end in _runs(still):
+            if _hovers(ankle[:, side, 2], start, end):
+                continue
             rows = np.arange(start, end)
             lying = rows[flat[start:end]]
             if len(lying) < 2:  # a foot that only touches with its toe: the ankle it would have when flat
@@ -76,6 +78,13 @@ def foot_yaw(recording: Recording) -> np.ndarray:
     turn = np.arctan2((level * left).sum(-1), np.maximum((level * ahead).sum(-1), 0.0) + 0.2)
     body = np.unwrap(np.arctan2(ahead[:, 0, 1], ahead[:, 0, 0]))
     return body[:, None] + np.clip(turn, -MOST_TURN, MOST_TURN) * (level**2).sum(-1)
+
+
+def _hovers(height: np.ndarray, start: int, end: int) -> bool:
+    """Whether a slow stretch is the top of a swing: the foot is lower both shortly before and shortly after."""
+    near = round(SHORTEST * FPS)
+    before, after = height[max(start - near, 0)], height[min(end + near - 1, len(height) - 1)]
+    return bool(height[start:end].mean() > max(before, after) + 0.01)
 
 
 def _speed(points: np.ndarray) -> np.ndarray:

@@ -13,8 +13,7 @@ from torch import Tensor
 from ssr.errors import UserError, unknown
 from ssr.motion import rotation, store
 from ssr.motion.clip import COLUMNS, Clip
-from ssr.motion.frames import STRIDE, WINDOW, amp_frame, in_base, support_height
-from ssr.motion.kinematics import Kinematics
+from ssr.motion.frames import STRIDE, WINDOW, amp_frame, support_height
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 
@@ -70,13 +69,12 @@ class MotionDataset:
     ) -> MotionDataset:
         """Join `clips`; joints are matched by name."""
         clips = tuple(_reordered(robot, clip, source) for clip in clips)
-        kinematics = Kinematics(robot)
         frames, states, offset = [], [], 0
         starts: dict[str, list[Tensor]] = {c: [] for c in COLUMNS}
         span = (WINDOW - 1) * STRIDE
         for clip in clips:
             for copy in (clip, clip.mirrored(robot)) if mirror else (clip,):
-                f, s = _tensors(robot, copy, kinematics)
+                f, s = _tensors(robot, copy)
                 frames.append(f)
                 states.append(s)
                 starts[copy.column].append(torch.arange(offset, offset + max(copy.frames - span, 0)))
@@ -169,11 +167,8 @@ def _reordered(robot: RobotSpec, clip: Clip, source: str) -> Clip:
     return replace(clip, joint_names=robot.joint_names, joint_position=clip.joint_position[:, order])
 
 
-def _tensors(robot: RobotSpec, clip: Clip, kinematics: Kinematics) -> tuple[Tensor, StartStates]:
+def _tensors(robot: RobotSpec, clip: Clip) -> tuple[Tensor, StartStates]:
     """A clip's AMP frames and start states."""
-    motion = kinematics.trajectories(
-        kinematics.configurations(clip.base_position, clip.base_quaternion, clip.joint_position)
-    )
     tensor = lambda x: torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     velocity, spin = clip.base_velocity(), clip.angular_velocity()
     joints, rates = tensor(clip.joint_position), tensor(clip.joint_velocity())
@@ -184,14 +179,14 @@ def _tensors(robot: RobotSpec, clip: Clip, kinematics: Kinematics) -> tuple[Tens
         angular_velocity=tensor(spin),
         joint_position=joints,
         joint_velocity=rates,
-        hand_position=tensor(in_base(clip, motion.hand_position)),
-        foot_position=tensor(in_base(clip, motion.sole_position)),
+        hand_position=tensor(clip.hand_position.reshape(-1, 6)),
+        foot_position=tensor(clip.foot_position.reshape(-1, 6)),
     )
     heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
     tilt = rotation.multiply(heading, clip.base_quaternion)
     tilt = np.where(tilt[:, :1] < 0.0, -tilt, tilt)
     return frames, StartStates(
-        base_height=tensor(support_height(clip, motion)),
+        base_height=tensor(support_height(clip)),
         base_quaternion=tensor(tilt),
         base_velocity=tensor(rotation.rotate(tilt, velocity)),
         base_angular_velocity=tensor(spin),

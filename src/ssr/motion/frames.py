@@ -8,7 +8,6 @@ from torch import Tensor
 
 from ssr.motion import ground, rotation
 from ssr.motion.clip import Clip
-from ssr.motion.kinematics import Trajectories
 from ssr.symmetry.layout import Layout
 
 WINDOW = 5  #: frames of ψ
@@ -31,15 +30,10 @@ def amp_frame(layout: Layout, **quantities: Tensor) -> Tensor:
     return torch.cat(parts, dim=-1)
 
 
-def in_base(clip: Clip, points: np.ndarray) -> np.ndarray:
-    """World points (T, 2, 3) as (T, 6) in the base frame."""
-    local = rotation.unrotate(clip.base_quaternion[:, None], points - clip.base_position[:, None])
-    return local.reshape(len(local), 6)
-
-
-def support_height(clip: Clip, motion: Trajectories) -> np.ndarray:
+def support_height(clip: Clip) -> np.ndarray:
     """(T,) height of the base above the ground plane or, among boxes, the higher ground of its soles."""
     if not clip.boxes:
         return clip.base_position[:, 2]
-    under = ground.height(clip.boxes, motion.sole_position[..., :2])
+    soles = clip.base_position[:, None] + rotation.rotate(clip.base_quaternion[:, None], clip.foot_position)
+    under = ground.height(clip.boxes, soles[..., :2])
     return clip.base_position[:, 2] - under.max(1)

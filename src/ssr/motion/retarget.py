@@ -9,7 +9,7 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from ssr.motion import ground as terrain
-from ssr.motion.clip import Clip, Column
+from ssr.motion.clip import Clip, Column, make_clip
 from ssr.motion.contacts import stances
 from ssr.motion.ground import Ground
 from ssr.motion.posture import smooth
@@ -44,14 +44,12 @@ def retarget(
     targets = scaled(at_rate, solver.limbs, ground)
     q = solve_well(solver, targets, progress)
     return [
-        Clip(
+        make_clip(
+            solver.kinematics,
+            q[rows],
             name=name,
             column=column,
             synthetic=False,
-            base_position=q[rows, :3],
-            base_quaternion=q[rows, 3:7],
-            joint_position=q[rows][:, solver.addresses],
-            joint_names=solver.robot.joint_names,
             quality=judge(name, solver, targets[rows], q[rows]),
             boxes=targets.boxes,
         )

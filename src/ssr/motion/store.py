@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -18,9 +19,10 @@ from ssr.motion.targets import FPS
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Box
 
-VERSION = 1
+VERSION = 2
 ANGLE_STEP = 1e-4  #: rad per unit of the stored 16-bit joint positions
 QUATERNION_STEP = 1.0 / 32767
+LENGTH_STEP = 1e-4  #: m per unit of the stored hand and foot positions
 
 
 def shipped(robot: RobotSpec) -> Path:
@@ -59,6 +61,8 @@ def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -
         base_position=np.concatenate([c.base_position for c in clips]).astype(np.float32),
         base_quaternion=_quantize(np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP),
         joint_position=_quantize(joints, ANGLE_STEP),
+        hand_position=_quantize(np.concatenate([c.hand_position for c in clips]), LENGTH_STEP),
+        foot_position=_quantize(np.concatenate([c.foot_position for c in clips]), LENGTH_STEP),
     )
     os.replace(temporary, path)
 
@@ -68,14 +72,11 @@ def load(path: Path) -> tuple[list[Clip], list[Quality]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             header = json.loads(str(file["header"]))
+            _check_version(header, path)
             position = file["base_position"].astype(np.float64)
             quaternion = rotation.normalize(file["base_quaternion"] * QUATERNION_STEP)
             joints = file["joint_position"] * ANGLE_STEP
-        if header["version"] != VERSION or header["fps"] != FPS:
-            raise UserError(
-                f"{path}: motion file version {header['version']} at {header['fps']} fps; this program reads "
-                f"version {VERSION} at {FPS:.0f} fps. Build it again with `ssr motion build`."
-            )
+            hands, feet = file["hand_position"] * LENGTH_STEP, file["foot_position"] * LENGTH_STEP
         clips, start = [], 0
         for entry in header["clips"]:
             rows = slice(start, start + entry["frames"])
@@ -88,6 +89,8 @@ def load(path: Path) -> tuple[list[Clip], list[Quality]]:
                     base_position=position[rows],
                     base_quaternion=quaternion[rows],
                     joint_position=joints[rows],
+                    hand_position=hands[rows],
+                    foot_position=feet[rows],
                     joint_names=tuple(header["joint_names"]),
                     quality=Quality(**entry["quality"]),
                     boxes=tuple(Box(tuple(b[:3]), tuple(b[3:6]), b[6]) for b in entry["boxes"]),
@@ -100,8 +103,16 @@ def load(path: Path) -> tuple[list[Clip], list[Quality]]:
         raise UserError(
             f"No motion file at {path}. Build one with `ssr motion build FOLDER --robot NAME`."
         ) from None
-    except (KeyError, ValueError, TypeError, OSError) as error:
+    except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile) as error:
         raise UserError(f"{path} is not a motion file ({type(error).__name__}: {error}).") from None
+
+
+def _check_version(header: dict[str, object], path: Path) -> None:
+    if header["version"] != VERSION or header["fps"] != FPS:
+        raise UserError(
+            f"{path}: motion file version {header['version']} at {header['fps']} fps; this program reads "
+            f"version {VERSION} at {FPS:.0f} fps. Build it again with `ssr motion build`."
+        )
 
 
 def _quantize(x: np.ndarray, step: float) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from ssr.motion.clip import Clip
+from ssr.motion.clip import Clip, make_clip
 from ssr.motion.curves import follow
 from ssr.motion.flat_plans import flat_plans
 from ssr.motion.footsteps import Plan
@@ -20,14 +20,12 @@ def perform(solver: Solver, plan: Plan) -> Clip:
     """The robot doing `plan`."""
     targets = follow(plan, solver.limbs, base_over_soles(solver))
     q = solve_well(solver, targets)
-    return Clip(
+    return make_clip(
+        solver.kinematics,
+        q,
         name=plan.name,
         column=plan.column,  # type: ignore[arg-type]
         synthetic=True,
-        base_position=q[:, :3],
-        base_quaternion=q[:, 3:7],
-        joint_position=q[:, solver.addresses],
-        joint_names=solver.robot.joint_names,
         quality=judge(plan.name, solver, targets, q),
         boxes=plan.boxes,
     )
