@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from ssr.errors import UserError
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
 from ssr.task.config import NoiseConfig, TaskConfig, TerrainConfig
@@ -275,6 +276,36 @@ def test_worlds_that_begin_in_motion_are_asked_to_go_on() -> None:
     assert torch.allclose(env.commands.speed[:2], torch.tensor([-0.7, 1.2]))
     assert env.commands.direction[:2].tolist() == [-1.0, 1.0]
     assert env.commands.speed[2] >= 0.0, "a gap is never walked backwards"
+
+
+def test_a_new_command_is_seen_before_it_counts() -> None:
+    env = make(4, config=TaskConfig(terrain=TerrainConfig(kinds=("flat",)), noise=QUIET))
+    env.reset()
+    env.commands.steps_left.fill_(1)
+    transition = env.step(torch.zeros(4, 21))
+    seen = env.restart(transition.ended)
+    parts = env.layouts.proprioception
+    asked = env.commands.current(transition.base_yaw, env.progress.omnidirectional)
+    scale = torch.tensor([2.0, 2.0, 0.2])
+    assert torch.allclose(parts.get(seen.history[:, -1], "command"), asked * scale, atol=1e-5)
+    assert torch.allclose(parts.get(transition.privileged[:, :72], "command"), asked * scale, atol=1e-5)
+
+
+def test_walking_off_the_apron_as_told_is_no_failure() -> None:
+    env = make(2, config=TaskConfig(terrain=TerrainConfig(kinds=("platform",), first_level=19)))
+    env.reset()
+    env.simulator.qpos[0, 0] = 9.0
+    env.step(torch.zeros(2, 21))
+    env.simulator.qpos[0, 1] = 4.2
+    transition = env.step(torch.zeros(2, 21))
+    assert transition.truncated.tolist() == [True, False] and not transition.terminated.any()
+
+
+@pytest.mark.parametrize("wrong", [{"kinds": ("lava",)}, {"kinds": ()}, {"first_level": 25}, {"variants": 0}])
+def test_impossible_terrain_is_refused_in_one_line(wrong: dict) -> None:
+    with pytest.raises(UserError) as error:
+        TerrainConfig(**wrong)
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_standing_still_ends_an_episode_only_while_the_bootstrap_lasts() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ssr.errors import UserError
+from ssr.terrain.settings import LEVELS, check_kind
+
 Range = tuple[float, float]
 
 
@@ -126,6 +129,14 @@ class TerrainConfig:
     """Worlds take these in turn: five types in equal parts, stairs half up, half down."""
     first_level: int = 0
     variants: int = 8  #: different tiles per kind and level
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds or ("",):
+            check_kind(kind)
+        if not 0 <= self.first_level < LEVELS:
+            raise UserError(f"First terrain level {self.first_level}: expected 0 to {LEVELS - 1}.")
+        if self.variants < 1:
+            raise UserError(f"{self.variants} tiles per kind and level: expected at least 1.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -148,6 +148,9 @@ class TraversalEnv:
         ending = endings(state, self.gait, self.progress, self.field, self.commands, self.config.termination)
         terminated = ending.terminated | self._stalled()
         truncated = ending.truncated & ~terminated
+        # What comes next is seen with the command that will then be in force.
+        self.commands.tick(self.field.type)
+        facts = facts | {"command": self._command(state)}
         reward = torch.stack(list(terms.values())).sum(0)
         if self.config.rewards.clip_at_zero:
             reward = reward.clamp(min=0.0)
@@ -176,7 +179,6 @@ class TraversalEnv:
         env_ids = torch.nonzero(ended).squeeze(-1)
         if len(env_ids):
             self._begin(env_ids)
-        self.commands.tick(self.field.type)
         self._see(env_ids)
         everywhere = torch.arange(self.num_envs)
         noisy = self.proprioception + self._noise * (2 * self._rand(everywhere, len(self._noise)) - 1)
@@ -221,9 +223,11 @@ class TraversalEnv:
         clean["gravity"][bad, 2] = -1.0
         return replace(state, **clean)
 
+    def _command(self, state: PhysicsState) -> Tensor:
+        return self.commands.current(state.yaw, self.progress.omnidirectional)
+
     def _facts(self, state: PhysicsState) -> dict[str, Tensor]:
-        command = self.commands.current(state.yaw, self.progress.omnidirectional)
-        return self.senses.facts(state, command, self.actions[:, 0], self.gait.contact)
+        return self.senses.facts(state, self._command(state), self.actions[:, 0], self.gait.contact)
 
     def _moment(self, state: PhysicsState, command: Tensor, target: Tensor) -> Moment:
         config = self.config
@@ -249,7 +253,7 @@ class TraversalEnv:
             foot_velocity=state.foot_velocity,
             falling_speed=self.gait.falling_speed,
             foot_force=state.foot_force,
-            foot_distance=(feet[:, 1, 1] - feet[:, 0, 1]).abs(),
+            foot_distance=feet[:, 1, 1] - feet[:, 0, 1],
             recent_single_support=self.gait.since_single_support <= window,
         )
 
@@ -277,11 +281,11 @@ class TraversalEnv:
 
     def _feet(self, state: PhysicsState) -> Feet:
         return Feet(
-            contact=self.gait.contact,
+            contact=self.gait.contact.clone(),
             force=state.foot_force,
             position=state.sole_position,
             yaw=state.sole_yaw,
-            touchdown=self.gait.first_contact,
+            touchdown=self.gait.first_contact.clone(),
         )
 
     def _observe(self, state: PhysicsState, facts: dict[str, Tensor]) -> None:

@@ -33,7 +33,7 @@ class Moment:
     foot_velocity: Tensor  #: (n, 2, 3) world axes
     falling_speed: Tensor  #: (n, 2) vertical foot velocity one step earlier
     foot_force: Tensor  #: (n, 2, 3)
-    foot_distance: Tensor  #: (n,) d_y, lateral, yaw-aligned base frame
+    foot_distance: Tensor  #: (n,) d_y, left foot to the left of the right one, yaw-aligned base frame
     recent_single_support: Tensor  #: (n,) bool, one foot alone within the last 0.2 s
 
 
@@ -171,4 +171,5 @@ def progress(moment: Moment) -> Tensor:
 def stepping(moment: Moment, config: RewardConfig) -> Tensor:
     """Air time beyond a shuffle, up to the target, of swings that just ended while walking is asked for."""
     time = moment.air_time.clamp(max=config.air_time_target) - SHUFFLE
-    return (time * moment.first_contact).sum(-1) * ~moment.standing
+    landed = moment.first_contact & (moment.air_time > 0.0)  # an episode's first contact ends no swing
+    return (time * landed).sum(-1) * ~moment.standing

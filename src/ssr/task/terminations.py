@@ -49,10 +49,13 @@ def endings(
     outside = aside | back_out | (x > field.length + APRON)
 
     over = progress.steps >= round(config.episode_seconds / progress.config.control_period)
-    # Below the top level a crossed tile ends here; backwards there is no apron to go to.
+    # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off the
+    # apron, or back onto the tile, does what it was told: that is no failure either.
     left_tile = past_end & progress.crossed & ~(progress.at_top & forward)
-    terminated = fell | (outside & ~left_tile)
-    return Ending(terminated=terminated, truncated=(over | left_tile) & ~terminated, fell=fell)
+    left_apron = progress.omnidirectional & (outside | (x < field.length))
+    terminated = fell | (outside & ~left_tile & ~left_apron)
+    truncated = (over | left_tile | left_apron) & ~terminated
+    return Ending(terminated=terminated, truncated=truncated, fell=fell)
 
 
 def overturned(gravity: Tensor, config: TerminationConfig) -> Tensor:
