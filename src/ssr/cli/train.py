@@ -23,6 +23,8 @@ DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu 
 
 `ssr train --continue RUN/small.safetensors`: a new run from a small checkpoint's weights.
 
+`torchrun --nnodes 2 --nproc-per-node 8 … -m -- ssr.cli.main train --run DIR`: on several machines.
+
 Ctrl-C saves and stops."""
 
 
@@ -52,7 +54,7 @@ def asked_preset(argv: list[str]) -> str | None:
 
 def run(argv: list[str]) -> int:
     from ssr.learning import presets, runner
-    from ssr.learning.distribution import under_torchrun
+    from ssr.learning.distribution import starts_the_run, under_torchrun
     from ssr.learning.run_directory import default_path
 
     name = asked_preset(argv)
@@ -81,7 +83,8 @@ def run(argv: list[str]) -> int:
     if command.run is None and under_torchrun():
         raise UserError("Under torchrun all ranks write to one directory: name it with --run.")
     path = runner.start(command.run or default_path(config), config, small=command.continue_)
-    print(path)
+    if starts_the_run():
+        print(path)
     return 0
 
 
