@@ -15,7 +15,7 @@ from rich.console import Console
 from ssr.cli.main import main
 from ssr.errors import UserError
 from ssr.evaluation import evaluate as evaluation
-from ssr.evaluation import report, results, store, subject
+from ssr.evaluation import report, results, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.evaluate import Request, evaluate
@@ -26,17 +26,12 @@ SHORT = Conditions(seconds=1.0)
 
 
 def request(folder: Path, source: str = "scripted:stepper", **changes: object) -> Request:
-    values = {"courses": (GAP, STAIRS), "trials": 4, "conditions": SHORT, "directions": False}
+    values = {"courses": (GAP, STAIRS), "trials": 4, "conditions": SHORT, "directions": False, "chunk": 2}
     return Request(source=source, folder=folder, **(values | changes))  # type: ignore[arg-type]
 
 
 def table(folder: Path) -> str:
     return (folder / "results.json").read_text()
-
-
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "CHUNK", 2)
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +58,11 @@ def test_same_seed_same_table_on_any_number_of_processes(reference: Path, tmp_pa
 
 def test_killed_and_resumed_it_gives_the_same_table(reference: Path, tmp_path: Path) -> None:
     script = (
-        "from ssr.evaluation import store; store.CHUNK = 2\n"
         "from pathlib import Path; import sys; from rich.console import Console\n"
         "from ssr.evaluation.evaluate import Request, evaluate\n"
         "from ssr.evaluation.conditions import Conditions; from ssr.evaluation.courses import Course\n"
-        "evaluate(Request(source='scripted:stepper', folder=Path(sys.argv[1]), trials=4, directions=False,\n"
-        "  conditions=Conditions(seconds=1.0),\n"
+        "evaluate(Request(source='scripted:stepper', folder=Path(sys.argv[1]), trials=4, chunk=2,\n"
+        "  directions=False, conditions=Conditions(seconds=1.0),\n"
         "  courses=(Course.of('gap', 0.4), Course.of('stairs_down', 0.15, 0.30))), Console(quiet=True))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
@@ -122,7 +116,7 @@ def test_support_is_followed_over_snapshots(tmp_path: Path, monkeypatch) -> None
     run = write_run(tmp_path / "run", iterations=(100, 200, 300))
     monkeypatch.setattr(evaluation, "SNAPSHOT_COURSES", (GAP,))
     asked = Request(
-        source=str(run), courses=(GAP,), trials=1, snapshots=2, conditions=SHORT, directions=False
+        source=str(run), courses=(GAP,), trials=1, snapshots=2, conditions=SHORT, directions=False, chunk=2
     )
     found = evaluate(asked, QUIET)
     assert [row["iteration"] for row in found.snapshots] == [100, 300]

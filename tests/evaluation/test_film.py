@@ -19,8 +19,8 @@ STAIRS, SHORT = Course.of("stairs_down", 0.15, 0.30), Conditions(seconds=0.8)
 def test_the_film_shows_the_trial_of_the_evaluation(run: Path) -> None:
     torch.set_num_threads(1)
     tried = subject.load(str(run))
-    trials = run_trials(tried, STAIRS, SHORT, 0, 3)
-    take = film.record(tried, STAIRS, SHORT, trial=2)
+    trials = run_trials(tried, STAIRS, SHORT, 0, 3, chunk=4)
+    take = film.record(tried, STAIRS, SHORT, trial=2, chunk=4)
     assert len(take.qpos) * take.period == pytest.approx(trials.seconds[2])
     own = trials.foothold_trial == 2
     assert np.array_equal(take.footholds.position, trials.foothold_position[own])
@@ -31,7 +31,7 @@ def test_the_film_shows_the_trial_of_the_evaluation(run: Path) -> None:
 @pytest.mark.skipif(working_backend() is None, reason="no offscreen OpenGL on this machine")
 def test_film_and_strip_are_written(run: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(film, "HOLD", 1)
-    take = film.record(subject.load(str(run)), STAIRS, Conditions(seconds=0.08), trial=0)
+    take = film.record(subject.load(str(run)), STAIRS, Conditions(seconds=0.08), trial=0, chunk=1)
     made, strip = film.save(take, tmp_path, "walk")
     assert made.stat().st_size > 1000 and made.read_bytes()[4:8] == b"ftyp"
     picture = np.array(Image.open(strip))

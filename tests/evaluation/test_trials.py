@@ -33,7 +33,7 @@ def assert_same(one: Trials, other: Trials) -> None:
 
 def test_standing_succeeds_but_traverses_nothing() -> None:
     conditions = Conditions(seconds=4.0)
-    trials = run_trials(subject.load("scripted:stand"), FLAT, conditions, 0, 4)
+    trials = run_trials(subject.load("scripted:stand"), FLAT, conditions, 0, 4, chunk=4)
     measured = measure(trials, conditions)
     assert measured["success"].value == 1.0
     assert measured["traversal"].value == 0.0
@@ -42,14 +42,14 @@ def test_standing_succeeds_but_traverses_nothing() -> None:
 
 
 def test_falling_fails_early() -> None:
-    trials = run_trials(subject.load("scripted:fall"), FLAT, Conditions(), 0, 4)
+    trials = run_trials(subject.load("scripted:fall"), FLAT, Conditions(), 0, 4, chunk=4)
     assert measure(trials, Conditions())["success"].value == 0.0
     assert (trials.ending == FELL).all()
     assert (trials.seconds < 3.0).all()
 
 
 def test_marching_on_flat_ground_gives_supported_footholds_of_both_feet() -> None:
-    trials = run_trials(subject.load("scripted:stepper"), FLAT, Conditions(seconds=3.0), 0, 4)
+    trials = run_trials(subject.load("scripted:stepper"), FLAT, Conditions(seconds=3.0), 0, 4, chunk=4)
     assert set(trials.foothold_foot.tolist()) == {0, 1}
     assert len(trials.foothold_trial) > 20
     assert trials.foothold_support.mean() > 0.9
@@ -58,24 +58,27 @@ def test_marching_on_flat_ground_gives_supported_footholds_of_both_feet() -> Non
 
 
 @pytest.mark.parametrize("who", ["stepper", "network"])
-def test_a_trial_does_not_depend_on_its_neighbours(who: str, run: Path) -> None:
+def test_a_trial_does_not_depend_on_which_others_are_run(who: str, run: Path) -> None:
     tried = subject.load(str(run) if who == "network" else f"scripted:{who}")
     course, conditions = Course.of("discrete", 0.1), Conditions(seconds=1.2, seed=3)
-    whole = run_trials(tried, course, conditions, 0, 6)
-    parts = [run_trials(tried, course, conditions, first, count) for first, count in ((0, 1), (1, 3), (4, 2))]
+    some = lambda first, count: run_trials(tried, course, conditions, first, count, chunk=20)
+    whole = some(20, 20)
+    parts = [some(first, count) for first, count in ((20, 1), (21, 3), (24, 16))]
     assert_same(whole, Trials.joined(parts))
     assert_same(whole.first(4), Trials.joined(parts[:2]))
-    other = run_trials(tried, course, replace(conditions, seed=4), 0, 6)
-    assert not np.array_equal(whole.distance, other.distance)
+    other = run_trials(tried, course, replace(conditions, seed=4), 20, 4, chunk=20)
+    assert not np.array_equal(whole.distance[:4], other.distance)
+    with pytest.raises(ValueError, match="chunk"):
+        some(15, 10)
 
 
 def test_sensor_noise_belongs_to_the_trial_too(run: Path) -> None:
     tried, course = subject.load(str(run)), Course.of("gap", 0.4)
     conditions = Conditions(seconds=0.6, sensor=True)
-    whole = run_trials(tried, course, conditions, 0, 3)
-    parts = [run_trials(tried, course, conditions, first, 1) for first in range(3)]
-    assert_same(whole, Trials.joined(parts))
-    clean = run_trials(tried, course, replace(conditions, sensor=False), 0, 3)
+    some = lambda first, count: run_trials(tried, course, conditions, first, count, chunk=4)
+    whole = some(0, 3)
+    assert_same(whole, Trials.joined([some(first, 1) for first in range(3)]))
+    clean = run_trials(tried, course, replace(conditions, sensor=False), 0, 3, chunk=4)
     assert not np.array_equal(whole.power, clean.power)
 
 

@@ -16,8 +16,7 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.scripted import stiff_task
-from ssr.evaluation.store import CHUNK
-from ssr.evaluation.worlds import TrialWorlds, strips_for
+from ssr.evaluation.worlds import CHUNK, TrialWorlds, strips_for
 from ssr.learning import presets
 from ssr.learning.algorithm import network_config
 from ssr.networks.build import Networks

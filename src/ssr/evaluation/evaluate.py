@@ -17,9 +17,10 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.measures import row_of
 from ssr.evaluation.results import EVAL, RESULTS, TRIALS, Results, load
-from ssr.evaluation.store import Store, chunks, digest_of
+from ssr.evaluation.store import Store, digest_of
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
+from ssr.evaluation.worlds import CHUNK
 from ssr.task.config import TaskConfig
 
 SNAPSHOT_COURSES = tuple(c for c in SETS["table2"] if not c.beyond)  #: on which Fig. 6c follows the MSR
@@ -40,6 +41,7 @@ class Request:
     workers: int = 1
     fresh: bool = False  #: do everything anew
     folder: Path | None = None  #: instead of RUN/eval
+    chunk: int = CHUNK  #: trials side by side; another number gives other, equally good, trials
 
     def __post_init__(self) -> None:
         if self.trials < 1:
@@ -91,7 +93,7 @@ def evaluate(request: Request, console: Console) -> Results:
 
 def _begin(request: Request, tried: subject.Subject) -> Results:
     """Results so far: those of the same policy, conditions and code, else none."""
-    digest = digest_of(tried.digest, request.conditions)
+    digest = digest_of(tried.digest, request.conditions, request.chunk)
     results = Results(
         name=tried.name,
         folder=request.target,
@@ -100,6 +102,7 @@ def _begin(request: Request, tried: subject.Subject) -> Results:
         iteration=tried.iteration,
         robot=tried.robot.name,
         run=request.run,
+        chunk=request.chunk,
     )
     if (request.target / RESULTS).is_file() and not request.fresh:
         former = load(request.target)
@@ -122,7 +125,7 @@ class _Part:
 
     @property
     def store(self) -> Store:
-        return Store(self.request.target / TRIALS, digest=self.digest)
+        return Store(self.request.target / TRIALS, digest=self.digest, chunk=self.request.chunk)
 
     def missing(self) -> list[Job]:
         request = self.request
@@ -135,8 +138,9 @@ class _Part:
                 conditions=request.conditions,
                 first=first,
                 count=count,
+                chunk=request.chunk,
             )
-            for first, count in chunks(self.trials)
+            for first, count in self.store.chunks(self.trials)
             if not self.store.has(self.course, first, count)
         ]
 
@@ -152,7 +156,8 @@ def _over_snapshots(request: Request, newest: int | None) -> list[_Part]:
     picked = np.linspace(0, len(known) - 1, min(request.snapshots, len(known))).round().astype(int)
     parts = []
     for iteration in (known[k] for k in dict.fromkeys(picked.tolist())):
-        digest = digest_of(subject.load(request.source, iteration).digest, request.conditions)
+        weights = subject.load(request.source, iteration).digest
+        digest = digest_of(weights, request.conditions, request.chunk)
         parts += [
             _Part(request, digest, iteration, course, min(SNAPSHOT_TRIALS, request.trials), snapshot=True)
             for course in SNAPSHOT_COURSES

@@ -16,7 +16,7 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import SAFE_SUPPORT, Footholds, FootRecorder
 from ssr.evaluation.subject import Subject
-from ssr.evaluation.worlds import TrialWorlds, seed_of, strips_for
+from ssr.evaluation.worlds import CHUNK, worlds_for
 from ssr.learning.footsteps import to_tile
 from ssr.physics.world import build_world, show_tile, terrain_name
 from ssr.robots.spec import RobotSpec
@@ -53,15 +53,14 @@ class Take:
     fell: bool
 
 
-def record(subject: Subject, course: Course, conditions: Conditions, trial: int) -> Take:
+def record(subject: Subject, course: Course, conditions: Conditions, trial: int, chunk: int = CHUNK) -> Take:
     """Trial number `trial` of the course, just as an evaluation runs it."""
-    tile = strips_for(course, [seed_of("strip", conditions.seed, course.key, trial)])[0]
-    seed = seed_of("trial", conditions.seed, course.key, trial)
-    worlds = TrialWorlds(subject.robot, subject.task, subject.camera, [tile], [seed], conditions)
-    env = worlds.env
+    worlds = worlds_for(subject, course, conditions, trial, 1, chunk)
+    env, world = worlds.env, trial % chunk
+    tile = worlds.tiles[world]
     actor = subject.actor()
-    actor.begin(1, trial)
-    recorder = FootRecorder(1, env.layouts.privileged)
+    actor.begin(chunk)
+    recorder = FootRecorder(chunk, env.layouts.privileged)
     imagination = subject.networks.imagination if subject.networks and subject.imagines else None
     rows: dict[str, list[np.ndarray]] = {"qpos": [], "depth": [], "contact": [], "imagined": []}
     observation = worlds.begin()
@@ -70,19 +69,20 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int)
     fell = False
     for _ in range(env.config.control_steps(conditions.seconds)):
         action = actor.act(observation)
-        rows["qpos"].append(env.simulator.qpos[0].copy())
-        rows["depth"].append(observation.depth[0].numpy().copy())
+        rows["qpos"].append(env.simulator.qpos[world].copy())
+        rows["depth"].append(observation.depth[world].numpy().copy())
         if imagination is not None:
             with torch.inference_mode():
                 mean, std = imagination(observation.privileged, action)
-            place = to_tile(mean[0], base, yaw)
-            rows["imagined"].append(torch.cat([place, std[0, :, None]], dim=-1).numpy().copy())
+            place = to_tile(mean[world], base[world], yaw[world])
+            rows["imagined"].append(torch.cat([place, std[world, :, None]], dim=-1).numpy().copy())
+        running = worlds.running
         transition = worlds.step(action)
-        recorder.observe(transition, torch.ones(1, dtype=torch.bool))
-        rows["contact"].append(transition.feet.contact[0].numpy().copy())
+        recorder.observe(transition, running)
+        rows["contact"].append(transition.feet.contact[world].numpy().copy())
         base, yaw = transition.base_position[:, :2].clone(), transition.base_yaw.clone()
-        if bool(transition.ended):
-            fell = bool(transition.terminated)
+        if not bool(worlds.running.any()):
+            fell = bool(transition.terminated[world])
             break
         observation = worlds.observe()
     return Take(

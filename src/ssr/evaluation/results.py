@@ -14,6 +14,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.store import Store
 from ssr.evaluation.trials import Trials
+from ssr.evaluation.worlds import CHUNK
 from ssr.learning.run_directory import METRICS, read_metrics
 from ssr.learning.writing import write_json
 
@@ -33,6 +34,7 @@ class Results:
     snapshots: list[Row] = field(default_factory=list)  #: rows with their `iteration`
     directions: dict[str, Any] | None = None
     run: Path | None = None  #: the run directory, where there is one
+    chunk: int = CHUNK  #: trials that ran side by side
 
     def put(self, row: Row) -> None:
         """Add a row in its place, instead of one for the same course."""
@@ -47,7 +49,7 @@ class Results:
 
     def trials(self, row: Row) -> Trials | None:
         """The trials behind a row, if they are still there."""
-        store = Store(self.folder / TRIALS, digest=self.digest)
+        store = Store(self.folder / TRIALS, digest=self.digest, chunk=self.chunk)
         return store.all(course_of(row), row["trials"])
 
     def find(self, course: Course) -> Row | None:
@@ -69,6 +71,7 @@ class Results:
             "robot": self.robot,
             "iteration": self.iteration,
             "digest": self.digest,
+            "chunk": self.chunk,
             "conditions": self.conditions.as_dict(),
             "rows": self.rows,
             "snapshots": self.snapshots,
@@ -97,6 +100,7 @@ def load(folder: Path, run: Path | None = None) -> Results:
             snapshots=content["snapshots"],
             directions=content["directions"],
             run=run,
+            chunk=content["chunk"],
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged. Remove it and run `ssr eval` again.") from error

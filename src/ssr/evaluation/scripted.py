@@ -36,7 +36,7 @@ class Pose:
         rows = [offsets.get(joint.role, 0.0) / joint.action_scale for joint in robot.joints]
         self.action = torch.tensor(rows, dtype=torch.float32)
 
-    def begin(self, worlds: int, first: int = 0) -> None:
+    def begin(self, worlds: int) -> None:
         self.worlds = worlds
 
     def act(self, observation: Observation) -> Tensor:
@@ -55,7 +55,7 @@ class Stepper:
         self.scale = torch.tensor(robot.values("action_scale"), dtype=torch.float32)
         self.joints = {(j.role, j.name.startswith("left")): i for i, j in enumerate(robot.joints)}
 
-    def begin(self, worlds: int, first: int = 0) -> None:
+    def begin(self, worlds: int) -> None:
         self.worlds, self.step = worlds, 0
 
     def act(self, observation: Observation) -> Tensor:

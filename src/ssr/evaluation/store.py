@@ -21,8 +21,8 @@ import ssr
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import Trials
+from ssr.evaluation.worlds import CHUNK
 
-CHUNK = 100  #: trials; as many as a pass through the networks takes
 #: what decides the course of a trial; figures and reports do not
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
@@ -47,17 +47,17 @@ def code_digest() -> str:
     return total.hexdigest()
 
 
-def digest_of(subject_digest: str, conditions: Conditions) -> str:
+def digest_of(subject_digest: str, conditions: Conditions, chunk: int) -> str:
     """Of everything a trial's outcome depends on but its course and number."""
-    key = json.dumps([subject_digest, code_digest(), conditions.as_dict()], sort_keys=True)
+    key = json.dumps([subject_digest, code_digest(), conditions.as_dict(), chunk], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 class Store:
     """The chunks of one policy under one set of conditions."""
 
-    def __init__(self, folder: Path, *, digest: str) -> None:
-        self.folder = folder / digest[:16]
+    def __init__(self, folder: Path, *, digest: str, chunk: int = CHUNK) -> None:
+        self.folder, self.chunk = folder / digest[:16], chunk
 
     def path(self, course: Course, first: int, count: int) -> Path:
         return self.folder / f"{course.key}-{first:05d}-{count:03d}.npz"
@@ -89,7 +89,7 @@ class Store:
 
     def all(self, course: Course, count: int) -> Trials | None:
         """The first `count` trials of a course, or None if some are missing."""
-        parts = [self.load(course, first, size) for first, size in chunks(count)]
+        parts = [self.load(course, first, size) for first, size in self.chunks(count)]
         found = [part for part in parts if part is not None]
         return Trials.joined(found) if len(found) == len(parts) else None
 
@@ -97,7 +97,6 @@ class Store:
         for path in self.folder.glob(f"{course.key}-[0-9]*.npz"):
             path.unlink(missing_ok=True)
 
-
-def chunks(count: int) -> list[tuple[int, int]]:
-    """(first, size) of the chunks that make up `count` trials."""
-    return [(first, min(CHUNK, count - first)) for first in range(0, count, CHUNK)]
+    def chunks(self, count: int) -> list[tuple[int, int]]:
+        """(first, size) of the chunks that make up `count` trials."""
+        return [(first, min(self.chunk, count - first)) for first in range(0, count, self.chunk)]

@@ -7,13 +7,16 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.subject import Subject
-from ssr.evaluation.worlds import TrialWorlds, seed_of, strips_for
+from ssr.evaluation.worlds import CHUNK, worlds_for
+from ssr.task.env import TraversalEnv
 from ssr.task.terminations import BEHIND_START
+from ssr.task.transition import Transition
 
 FELL, LEFT, LASTED = 0, 1, 2  #: how a trial ended: fallen, off the strip's sides or back, or not at all
 REPORT_STEPS = 25  #: control steps between two reports of progress
@@ -74,21 +77,21 @@ def run_trials(
     first: int,
     count: int,
     report: Callable[[int], None] = lambda steps: None,
+    chunk: int = CHUNK,
 ) -> Trials:
-    """Trials `first` to `first + count` of a course. `report` hears of control steps done, rests included."""
-    numbers = range(first, first + count)
-    strips = strips_for(course, [seed_of("strip", conditions.seed, course.key, i) for i in numbers])
-    seeds = [seed_of("trial", conditions.seed, course.key, i) for i in numbers]
-    worlds = TrialWorlds(subject.robot, subject.task, subject.camera, strips, seeds, conditions)
-    env = worlds.env
-    actor = subject.actor()
-    actor.begin(count, first)
-    recorder = FootRecorder(count, env.layouts.privileged)
-    ending = torch.full((count,), LASTED, dtype=torch.int8)
-    steps = torch.zeros(count, dtype=torch.int32)
-    distance, work = torch.zeros(count), torch.zeros(count, dtype=torch.float64)
+    """Trials `first` to `first + count` of a course, all of one chunk.
 
-    total = env.config.control_steps(conditions.seconds)
+    `report` hears of control steps done, those of resting worlds included.
+    """
+    worlds = worlds_for(subject, course, conditions, first, count, chunk)
+    env, total = worlds.env, worlds.env.config.control_steps(conditions.seconds)
+    actor = subject.actor()
+    actor.begin(chunk)
+    recorder = FootRecorder(chunk, env.layouts.privileged)
+    ending = torch.full((chunk,), LASTED, dtype=torch.int8)
+    steps = torch.zeros(chunk, dtype=torch.int32)
+    distance, work = torch.zeros(chunk), torch.zeros(chunk, dtype=torch.float64)
+    reported = 0
     observation = worlds.begin()
     for number in range(1, total + 1):
         running = worlds.running
@@ -97,29 +100,44 @@ def run_trials(
         steps += running
         distance = torch.where(running & transition.valid, env.progress.covered, distance)
         work += torch.where(running & transition.valid, transition.power, 0.0)
-        aside = transition.base_position[:, 1].abs() > env.field.half_width
-        behind = transition.base_position[:, 0] < -BEHIND_START
-        cause = torch.where((aside | behind) & transition.valid, LEFT, FELL).to(torch.int8)
-        ending = torch.where(running & transition.terminated, cause, ending)
+        ending = torch.where(running & transition.terminated, _cause(transition, env), ending)
         if not bool(worlds.running.any()):
-            report((total - number) * count + (number % REPORT_STEPS or REPORT_STEPS) * count)
             break
         if number % REPORT_STEPS == 0:
             report(REPORT_STEPS * count)
+            reported = number
         observation = worlds.observe()
+    report((total - reported) * count)
+    mine = slice(first % chunk, first % chunk + count)
+    return _written(
+        recorder,
+        mine.start,
+        ending=ending[mine].numpy(),
+        seconds=steps[mine].numpy() * env.config.control_period,
+        distance=distance[mine].numpy(),
+        power=(work / steps.clamp(min=1))[mine].numpy(),
+    )
+
+
+def _cause(transition: Transition, env: TraversalEnv) -> Tensor:
+    """(n,) why a trial that was terminated ended."""
+    x, y = transition.base_position[:, 0], transition.base_position[:, 1]
+    outside = (y.abs() > env.field.half_width) | (x < -BEHIND_START)
+    return torch.where(outside & transition.valid, LEFT, FELL).to(torch.int8)
+
+
+def _written(recorder: FootRecorder, offset: int, **per_trial: np.ndarray) -> Trials:
+    """Trials with the footholds and stances of worlds from `offset` on."""
     footholds, stances = recorder.footholds(), recorder.stances()
     return Trials(
-        ending=ending.numpy(),
-        seconds=steps.numpy() * env.config.control_period,
-        distance=distance.numpy(),
-        power=(work / steps.clamp(min=1)).numpy(),
-        foothold_trial=footholds.world,
+        **per_trial,
+        foothold_trial=footholds.world - np.int32(offset),
         foothold_foot=footholds.foot,
         foothold_step=footholds.step,
         foothold_position=footholds.position,
         foothold_yaw=footholds.yaw,
         foothold_support=footholds.support,
-        stance_trial=stances.world,
+        stance_trial=stances.world - np.int32(offset),
         stance_foot=stances.foot,
         stance_peak=stances.peak,
     )

@@ -29,6 +29,7 @@ class Job:
     conditions: Conditions
     first: int
     count: int
+    chunk: int  #: worlds side by side
 
 
 Progress = Callable[[int], None]  #: hears of control steps done
@@ -60,7 +61,7 @@ class _Bench:
         if self.key != (job.source, job.iteration):
             self.key = (job.source, job.iteration)
             self.subject = subject.load(*self.key)
-        return run_trials(self.subject, job.course, job.conditions, job.first, job.count, progress)
+        return run_trials(self.subject, job.course, job.conditions, job.first, job.count, progress, job.chunk)
 
 
 def _here(jobs: Sequence[Job], progress: Progress, receive: Receiver) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
+from ssr.evaluation.subject import Subject
 from ssr.robots.spec import RobotSpec
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
@@ -22,6 +23,7 @@ from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig
 from ssr.vision.sensor import SensorConfig, sense
 
+CHUNK = 100  #: worlds that run side by side
 RUN_OUT = APRON - 1.0  #: m of the apron behind a strip that count as strip
 
 
@@ -59,7 +61,8 @@ class GivenTiles:
 class TrialWorlds:
     """One trial in each world: `begin`, then `step` until all are over. A world whose trial is over rests.
 
-    What world i meets (start, dynamics, delays, pushes, noise) follows from `seeds[i]` alone.
+    What world i meets (start, dynamics, delays, pushes, noise) follows from `seeds[i]` alone. `asked` (n,)
+    bool: worlds to run at all, the others rest from the beginning.
     """
 
     def __init__(
@@ -70,9 +73,10 @@ class TrialWorlds:
         tiles: Sequence[Tile],
         seeds: Sequence[int],
         conditions: Conditions,
+        asked: Tensor | None = None,
     ) -> None:
         ideal, self.sensor = conditions.camera(camera) if camera else (None, SensorConfig())
-        self.conditions, self.camera = conditions, ideal
+        self.conditions, self.camera, self.tiles = conditions, ideal, list(tiles)
         self.env = TraversalEnv(
             robot,
             len(tiles),
@@ -86,10 +90,12 @@ class TrialWorlds:
         self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.env.commands.fix(conditions.speed)
         self.steps = 0  #: control steps since the trials began
-        self.running = torch.ones(len(tiles), dtype=torch.bool)  #: (n,) trials that are not over
+        #: (n,) trials that are not over
+        self.running = torch.ones(len(tiles), dtype=torch.bool) if asked is None else asked.clone()
 
     def begin(self) -> Observation:
         observation = self.env.reset()
+        self._rest()
         self._depth = torch.zeros_like(observation.depth)
         return self._as_seen(observation)
 
@@ -98,8 +104,11 @@ class TrialWorlds:
         transition = self.env.step(action)
         self.steps += 1
         self.running = self.running & ~transition.ended
-        self.env.simulator.awake = self.running.nonzero().squeeze(-1).numpy().astype(np.int32)
+        self._rest()
         return transition
+
+    def _rest(self) -> None:
+        self.env.simulator.awake = self.running.nonzero().squeeze(-1).numpy().astype(np.int32)
 
     def observe(self) -> Observation:
         return self._as_seen(self.env.restart(torch.zeros(self.env.num_envs, dtype=torch.bool)))
@@ -119,3 +128,22 @@ class TrialWorlds:
         else:
             self._depth[fresh] = observation.depth[fresh]
         return replace(observation, depth=self._depth.clone(), depth_fresh=fresh)
+
+
+def worlds_for(
+    subject: Subject, course: Course, conditions: Conditions, first: int, count: int, chunk: int = CHUNK
+) -> TrialWorlds:
+    """Worlds for the trials `first` to `first + count` of a course, all of one chunk.
+
+    There are always `chunk` worlds, and trial i is always world i modulo `chunk`: vectorized arithmetic
+    rounds differently in arrays of other sizes and at other places, and a walk amplifies that to another one.
+    """
+    offset = first % chunk
+    if offset + count > chunk:
+        raise ValueError(f"trials {first} to {first + count} do not lie in one chunk of {chunk}")
+    numbers = range(first - offset, first - offset + chunk)
+    asked = torch.zeros(chunk, dtype=torch.bool)
+    asked[offset : offset + count] = True
+    strips = strips_for(course, [seed_of("strip", conditions.seed, course.key, i) for i in numbers])
+    seeds = [seed_of("trial", conditions.seed, course.key, i) for i in numbers]
+    return TrialWorlds(subject.robot, subject.task, subject.camera, strips, seeds, conditions, asked)
