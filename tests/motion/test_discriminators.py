@@ -1,4 +1,4 @@
-"""A discriminator per terrain type, as the style reward trains them, tells that terrain's motion from the rest."""
+"""A discriminator per terrain type, trained as the style reward does, tells its motion from other motion."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def foot_yaw(recording: Recording) -> np.ndarray:
 
 
 def _hovers(height: np.ndarray, start: int, end: int) -> bool:
-    """Whether a slow stretch is the top of a swing: the foot is lower both shortly before and shortly after."""
+    """Whether a slow stretch is the top of a swing: the foot is lower shortly before and after."""
     near = round(SHORTEST * FPS)
     before, after = height[max(start - near, 0)], height[min(end + near - 1, len(height) - 1)]
     return bool(height[start:end].mean() > max(before, after) + 0.01)

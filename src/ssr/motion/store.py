@@ -19,10 +19,11 @@ from ssr.motion.targets import FPS
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Box
 
-VERSION = 2
+VERSION = 3
 ANGLE_STEP = 1e-4  #: rad per unit of the stored 16-bit joint positions
 QUATERNION_STEP = 1.0 / 32767
 LENGTH_STEP = 1e-4  #: m per unit of the stored hand and foot positions
+PLACE_STEP = 1e-5  #: m per unit of the stored base positions
 
 
 def shipped(robot: RobotSpec) -> Path:
@@ -58,11 +59,11 @@ def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -
     np.savez_compressed(
         temporary,
         header=np.array(json.dumps(header)),
-        base_position=np.concatenate([c.base_position for c in clips]).astype(np.float32),
-        base_quaternion=_quantize(np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP),
-        joint_position=_quantize(joints, ANGLE_STEP),
-        hand_position=_quantize(np.concatenate([c.hand_position for c in clips]), LENGTH_STEP),
-        foot_position=_quantize(np.concatenate([c.foot_position for c in clips]), LENGTH_STEP),
+        base_position=_pack(np.concatenate([c.base_position for c in clips]), PLACE_STEP, np.int32),
+        base_quaternion=_pack(np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP, np.int16),
+        joint_position=_pack(joints, ANGLE_STEP, np.int16),
+        hand_position=_pack(np.concatenate([c.hand_position for c in clips]), LENGTH_STEP, np.int16),
+        foot_position=_pack(np.concatenate([c.foot_position for c in clips]), LENGTH_STEP, np.int16),
     )
     os.replace(temporary, path)
 
@@ -73,10 +74,11 @@ def load(path: Path) -> tuple[list[Clip], list[Quality]]:
         with np.load(path, allow_pickle=False) as file:
             header = json.loads(str(file["header"]))
             _check_version(header, path)
-            position = file["base_position"].astype(np.float64)
-            quaternion = rotation.normalize(file["base_quaternion"] * QUATERNION_STEP)
-            joints = file["joint_position"] * ANGLE_STEP
-            hands, feet = file["hand_position"] * LENGTH_STEP, file["foot_position"] * LENGTH_STEP
+            position = _unpack(file["base_position"], PLACE_STEP)
+            quaternion = rotation.normalize(_unpack(file["base_quaternion"], QUATERNION_STEP))
+            joints = _unpack(file["joint_position"], ANGLE_STEP)
+            hands = _unpack(file["hand_position"], LENGTH_STEP).reshape(-1, 2, 3)
+            feet = _unpack(file["foot_position"], LENGTH_STEP).reshape(-1, 2, 3)
         clips, start = [], 0
         for entry in header["clips"]:
             rows = slice(start, start + entry["frames"])
@@ -115,5 +117,17 @@ def _check_version(header: dict[str, object], path: Path) -> None:
         )
 
 
-def _quantize(x: np.ndarray, step: float) -> np.ndarray:
-    return np.round(x / step).astype(np.int16)
+def _pack(x: np.ndarray, step: float, kind: type[np.signedinteger]) -> np.ndarray:
+    """(N, …) as whole steps, channel by channel, differenced twice in time: smooth motion then packs well.
+
+    Integers wrap around, so the way back is exact.
+    """
+    whole = np.round(x / step).astype(kind).reshape(len(x), -1).T
+    zero = np.zeros((len(whole), 1), dtype=kind)
+    return np.diff(np.diff(whole, axis=1, prepend=zero), axis=1, prepend=zero)
+
+
+def _unpack(packed: np.ndarray, step: float) -> np.ndarray:
+    """(N, channels) of what `_pack` made."""
+    whole = packed.cumsum(1, dtype=packed.dtype).cumsum(1, dtype=packed.dtype)
+    return whole.T * step
