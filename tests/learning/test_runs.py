@@ -18,7 +18,7 @@ from ssr.errors import UserError
 from ssr.learning import checkpoint
 from ssr.learning.ranks import ALONE
 from ssr.learning.run_directory import RunDirectory, read_metrics
-from ssr.learning.runner import Session
+from ssr.learning.runner import Sitting
 from ssr.learning.trainer import Trainer
 
 TINY = (
@@ -161,7 +161,7 @@ def test_ctrl_c_finishes_the_iteration_and_saves(tiny, tmp_path, monkeypatch):
         return metrics
 
     monkeypatch.setattr(trainer, "iterate", interrupted)
-    Session(trainer, RunDirectory.create(tmp_path / "run", tiny), tiny, ALONE).run()
+    Sitting(trainer, RunDirectory.create(tmp_path / "run", tiny), tiny, ALONE).run()
     assert trainer.iteration == 2
     iteration, state = checkpoint.load(checkpoint.choose(tmp_path / "run"))
     assert iteration == 2 and state["total_steps"] == 2 * 24 * 8

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ssr.errors import UserError
+from ssr.motion.frames import STRIDE, WINDOW
 from ssr.networks.config import NetworkConfig
 from ssr.task.config import TaskConfig
 from ssr.vision.camera import CameraConfig
+from ssr.vision.support import landing_rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +170,40 @@ class TrainConfig:
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     ablation: AblationConfig = field(default_factory=AblationConfig)
     run: RunConfig = field(default_factory=RunConfig)
+
+    def __post_init__(self) -> None:
+        """Settings that cannot work together are refused here, not hours into a run."""
+        positive = {
+            "env.num_envs": self.env.num_envs,
+            "env.threads": self.env.threads,
+            "ppo.steps": self.ppo.steps,
+            "ppo.epochs": self.ppo.epochs,
+            "ppo.minibatches": self.ppo.minibatches,
+            "encoder.minibatches": self.encoder.minibatches,
+        }
+        for name, value in positive.items():
+            if value < 1:
+                raise UserError(f"{name} is {value}: expected at least 1.")
+        worlds = self.env.num_envs // max(self.ranks, 1)
+        if max(self.encoder.minibatches, self.ranks) > self.env.num_envs or self.encoder.minibatches > worlds:
+            raise UserError(
+                f"{self.env.num_envs} worlds on {self.ranks or 'all'} ranks: too few for "
+                f"{self.encoder.minibatches} minibatches of whole worlds."
+            )
+        if self.ppo.minibatches > worlds * self.ppo.steps:
+            raise UserError(f"ppo.minibatches is {self.ppo.minibatches}, but a rollout has too few samples.")
+        if (self.style.frames, self.style.stride) != (WINDOW, STRIDE):
+            raise UserError(
+                f"Style windows of {self.style.frames} frames every {self.style.stride} control steps: the "
+                f"reference motion has {WINDOW} every {STRIDE}."
+            )
+        camera = ((self.camera.height, self.camera.width), (self.camera.near, self.camera.far))
+        if camera != (self.network.image_size, self.network.depth_range):
+            raise UserError(
+                f"Camera {camera[0]} pixels, {camera[1]} m: the network expects {self.network.image_size}, "
+                f"{self.network.depth_range}; set both alike."
+            )
+        landing_rule(self.foothold.landing_rule)
 
     def stream_weights(self) -> dict[str, float]:
         """The reward streams in use, in order. Dropping one is dropping a key."""

@@ -109,9 +109,14 @@ class Display:
     """Shows the metrics of each iteration; used as a context."""
 
     def __init__(
-        self, iterations: int, first: int, stream: TextIO | None = None, every: float = 10.0
+        self,
+        iterations: int,
+        first: int,
+        stream: TextIO | None = None,
+        every: float = 10.0,
+        shown: bool = True,
     ) -> None:
-        self.iterations, self.first, self.every = iterations, first, every
+        self.iterations, self.first, self.every, self.shown = iterations, first, every, shown
         self.console = Console(file=stream or sys.stderr)
         self.started, self.last = time.monotonic(), 0.0
         self.live: Live | None = None
@@ -125,7 +130,7 @@ class Display:
         self.task = self.progress.add_task("train", total=iterations, completed=first)
 
     def __enter__(self) -> Display:
-        if self.console.is_terminal:
+        if self.shown and self.console.is_terminal:
             self.live = Live(self.progress, console=self.console, refresh_per_second=2)
             self.live.__enter__()
         return self

@@ -122,7 +122,7 @@ class EncoderTrainer:
         totals = torch.zeros(len(LOSSES) + 1, device=device)
         for _ in range(self.config.epochs):
             order = torch.randperm(rollout.num_envs, device=device)
-            for worlds in order.chunk(self.config.minibatches):
+            for worlds in order.tensor_split(self.config.minibatches):
                 batch = sequences(rollout, hidden, worlds)
                 if mirrored_hidden is not None:
                     batch = with_mirror_images(batch, mirrored_hidden[worlds], self.networks)

@@ -34,10 +34,14 @@ class RunDirectory:
 
     @staticmethod
     def create(path: Path, config: TrainConfig) -> RunDirectory:
-        if (path / CONFIG).exists():
+        begun = [name for name in (METRICS, SMALL, "checkpoints") if (path / name).exists()]
+        if begun:
             raise UserError(f"{path} already holds a run. Go on with --resume {path}, or give another --run.")
-        path.mkdir(parents=True, exist_ok=True)
-        config_file.save(path / CONFIG, config)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            config_file.save(path / CONFIG, config)
+        except OSError as error:
+            raise UserError(f"Cannot make a run in {path}: {error.strerror}.") from error
         return RunDirectory(path)
 
     @staticmethod

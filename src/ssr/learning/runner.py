@@ -74,10 +74,10 @@ def train(ranks: Ranks, path: Path, config: TrainConfig, origin: Origin) -> None
         trainer.assign_levels(state["levels"])
     if ranks.first:
         run.write_contract(algorithm, config)
-    Session(trainer, run, config, ranks).run()
+    Sitting(trainer, run, config, ranks).run()
 
 
-class Session:
+class Sitting:
     """One sitting of a run on one rank. Only the first rank logs and shows."""
 
     def __init__(self, trainer: Trainer, run: RunDirectory, config: TrainConfig, ranks: Ranks) -> None:
@@ -86,7 +86,8 @@ class Session:
 
     def run(self) -> None:
         trainer, settings, first = self.trainer, self.config.run, self.ranks.first
-        with Display(settings.iterations, trainer.iteration) as display, interruptible() as interrupted:
+        display = Display(settings.iterations, trainer.iteration, shown=first)
+        with display, interruptible() as interrupted:
             stop = False
             while trainer.iteration < settings.iterations and not stop:
                 metrics = self._iterate()

@@ -155,9 +155,12 @@ class Style:
         for update in range(self.config.updates):
             policy = self.replay.sample(size).unflatten(-1, (frames, -1))
             reference = torch.stack([self._reference(k, size) for k in range(self.groups)])
+            # A terrain type that no world stands on has no windows, and its zeros must not be learned from.
+            active = self.replay.fill > 0
             if update == 0:
-                self.normalizer.update(torch.cat((policy, reference)).flatten(0, 2), self.ranks)
-            active = (self.replay.fill > 0).float()
+                self.normalizer.update(
+                    torch.cat((policy[active], reference[active])).flatten(0, 2), self.ranks
+                )
             loss, of_reference, of_policy = discriminator_loss(
                 self.discriminators,
                 self._normalized(reference),
@@ -169,8 +172,10 @@ class Style:
             totals += torch.stack((loss, of_reference, of_policy)).detach() / self.config.updates
         self.ranks.mean_(totals)
         names = TERRAIN_TYPES if self.groups > 1 else ("all",)
-        metrics = {"discriminator_loss": float(totals[0].mean())}
+        metrics = {"discriminator_loss": float(totals[0][active].mean())}
         for k, name in enumerate(names):
+            if not bool(active[k]):
+                continue
             metrics[f"score_reference/{name}"] = float(totals[1, k])
             metrics[f"score_policy/{name}"] = float(totals[2, k])
         return metrics

@@ -85,6 +85,7 @@ class Trainer:
 
     def assign_levels(self, levels: dict[str, list[int]]) -> None:
         """Give this rank's worlds levels drawn from a saved distribution; for a continued run."""
+        self._prepare_worlds()
         self.env.reset()
         for k, name in enumerate(TERRAIN_TYPES):
             worlds = (self.env.field.type == k).nonzero().squeeze(1)

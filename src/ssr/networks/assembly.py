@@ -11,7 +11,7 @@ from ssr.networks.linear import EquivariantLinear
 
 @torch.no_grad()
 def assemble(network: nn.Module) -> None:
-    """From now on every equivariant layer uses its weights as they are now, without gradient."""
+    """From now on, where no gradient is asked for, equivariant layers use their weights as they are now."""
     release(network)
     for layer in network.modules():
         if isinstance(layer, EquivariantLinear):

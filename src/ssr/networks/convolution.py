@@ -37,7 +37,7 @@ class LiftConvolution(nn.Module):
 
     def kernel(self) -> Tensor:
         """K_l (outputs, inputs, rows, columns)."""
-        if self.assembled is not None:
+        if self.assembled is not None and not torch.is_grad_enabled():
             return self.assembled
         return torch.cat((self.weight, self.weight.flip(2))).permute(0, 3, 1, 2)
 
@@ -63,7 +63,7 @@ class EquivariantConvolution(nn.Module):
 
     def kernel(self) -> Tensor:
         """K_nl (outputs, inputs, rows, columns)."""
-        if self.assembled is not None:
+        if self.assembled is not None and not torch.is_grad_enabled():
             return self.assembled
         return torch.cat((self.weight, self.weight.flip(2, 3))).flatten(3).permute(0, 3, 1, 2)
 

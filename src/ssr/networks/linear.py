@@ -52,7 +52,7 @@ class EquivariantLinear(nn.Module):
 
     def matrix(self) -> tuple[Tensor, Tensor]:
         """The dense W (outputs·blocks, inputs) and b: rows [A, B] above rows [B, A], block by block."""
-        if self.assembled is not None:
+        if self.assembled is not None and not torch.is_grad_enabled():
             return self.assembled
         weight = torch.stack((self.weight, self.weight.flip(2)), 1)
         bias = torch.cat((self.bias, self.bias), 1)
