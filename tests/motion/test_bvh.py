@@ -205,3 +205,15 @@ def test_five_hundred_damaged_files_never_end_in_a_traceback(
             refused += 1
             assert "\n" not in str(error)
     assert refused > 300 and done > 5
+
+
+def test_frames_that_still_hold_a_t_pose_are_left_out(walking: Path, tmp_path: Path) -> None:
+    rows = walking.read_text().splitlines()
+    first = next(k for k, row in enumerate(rows) if row.startswith("Frame Time")) + 1
+    for k in (first + 1, first + 2):  # behind the frame that is skipped anyway, a hand is elsewhere
+        values = rows[k].split()
+        values[-3:] = ["9", "9", "9"]
+        rows[k] = " ".join(values)
+    path = tmp_path / "t_pose.bvh"
+    path.write_text("\n".join(rows) + "\n")
+    assert len(importing.load(path).points) == len(importing.load(walking).points) - 2

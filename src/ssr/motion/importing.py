@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ssr.errors import UserError
 from ssr.motion import amass, bvh, joint_arrays
-from ssr.motion.recording import KEY_POINTS, Recording
+from ssr.motion.recording import KEY_POINTS, Recording, without_opening_jump
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ def load(path: Path, settings: ImportSettings | None = None) -> Recording:
         raise UserError(f"No such file: {path}.")
     if path.suffix.lower() == ".bvh":
         joints = _joint_map(s.joints) if s.joints else None
-        return bvh.recording(path, joints=joints, unit=s.unit, up=s.up, skip=s.skip)
+        return without_opening_jump(bvh.recording(path, joints=joints, unit=s.unit, up=s.up, skip=s.skip))
     if path.suffix.lower() == ".npz":
         data = joint_arrays.arrays(path)
         if "joint_positions" in data:

@@ -102,6 +102,14 @@ def checked(recording: Recording, source: Path) -> Recording:
     return recording
 
 
+def without_opening_jump(recording: Recording) -> Recording:
+    """Without leading frames in which some key point still jumps: files often open with parts of a T-pose."""
+    opening = recording.points[: max(round(0.1 * recording.fps), 2)]
+    speed = np.linalg.norm(np.diff(opening, axis=0), axis=-1).max(1) * recording.fps
+    jumps = np.flatnonzero(speed > MAX_SPEED)
+    return replace(recording, points=recording.points[jumps[-1] + 1 :]) if len(jumps) else recording
+
+
 def at_control_rate(recording: Recording) -> Recording:
     """Resampled to 50 Hz after smoothing (σ 20 ms), walking off along +x from the origin."""
     smooth = gaussian_filter1d(recording.points, 0.02 * recording.fps, axis=0, mode="nearest")

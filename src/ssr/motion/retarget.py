@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
@@ -20,6 +21,11 @@ from ssr.motion.solver import Solver
 from ssr.motion.targets import FPS, Targets
 
 LONGEST, PIECE = 12.0, 8.0  #: s; a longer recording is judged, and kept or left out, in pieces of about this
+MOMENT, SHORTEST_WAIT, STAND = (
+    0.3,
+    0.4,
+    1.5,
+)  #: s: of a wait that is kept, at least left out, a clip of its own
 FLIGHT = 0.12  #: s, with no foot on the ground for this long a person jumps
 SUNK = 0.006  #: m, deeper soles are aimed higher and solved again
 SHAKING = 40.0  #: m/s², with more acceleration the base is aimed along its smoothed path and solved again
@@ -53,7 +59,7 @@ def retarget(
             quality=judge(name, solver, targets[rows], q[rows]),
             boxes=targets.boxes,
         )
-        for name, rows in _pieces(recording.name, targets.frames)
+        for name, rows, column in _pieces(recording.name, q, solver, column, flat=not targets.boxes)
     ]
 
 
@@ -94,10 +100,45 @@ def solve_well(
     return q
 
 
-def _pieces(name: str, frames: int) -> list[tuple[str, slice]]:
-    """The whole, or about equal pieces called name/1, name/2 …"""
-    if frames <= LONGEST * FPS:
-        return [(name, slice(0, frames))]
-    count = round(frames / (PIECE * FPS))
-    cuts = np.linspace(0, frames, count + 1).round().astype(int)
-    return [(f"{name}/{k + 1}", slice(int(cuts[k]), int(cuts[k + 1]))) for k in range(count)]
+def _pieces(
+    name: str, q: np.ndarray, solver: Solver, column: Column, flat: bool
+) -> list[tuple[str, slice, Column]]:
+    """What of (T, nq) configurations becomes a clip: moving stretches, long ones cut into about equal pieces.
+
+    People wait before and after what they show. Waiting longer than a moment is left out; on flat ground a
+    long wait is a clip of its own, in the column of standing.
+    """
+    still = _runs(_still(q, solver))
+    waits = [(a, b) for a, b in still if b - a > (2 * MOMENT + SHORTEST_WAIT) * FPS]
+    margin = round(MOMENT * FPS)
+    edges = [0]
+    for a, b in waits:
+        edges += [0 if a == 0 else a + margin, len(q) if b == len(q) else b - margin]
+    edges.append(len(q))
+    moving = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > FPS]
+    if not moving:
+        return [(name, slice(0, len(q)), column)]
+    cuts = [part for a, b in moving for part in _cut(a, b)]
+    label = lambda k: name if len(cuts) == 1 else f"{name}/{k + 1}"
+    out = [(label(k), slice(a, b), column) for k, (a, b) in enumerate(cuts)]
+    stands = [(a + margin, b - margin) for a, b in waits if flat and b - a - 2 * margin > STAND * FPS]
+    return out + [(f"{name}/stand{k + 1}", slice(a, b), "stand") for k, (a, b) in enumerate(stands)]
+
+
+def _still(q: np.ndarray, solver: Solver) -> np.ndarray:
+    """(T,) bool: neither base nor any joint moves worth mentioning."""
+    base = np.linalg.norm(np.gradient(q[:, :3], 1.0 / FPS, axis=0), axis=-1)
+    joints = np.abs(np.gradient(q[:, solver.addresses], 1.0 / FPS, axis=0)).max(-1)
+    return (smooth(base, 0.1) < 0.08) & (smooth(joints, 0.1) < 0.6)
+
+
+def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(int), [0]))))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _cut(start: int, end: int) -> list[tuple[int, int]]:
+    """A stretch as it is, or in about equal pieces."""
+    count = 1 if end - start <= LONGEST * FPS else round((end - start) / (PIECE * FPS))
+    cuts = np.linspace(start, end, count + 1).round().astype(int)
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -40,7 +40,8 @@ class Weights:
 class SolverSettings:
     weights: Weights = Weights()
     iterations: int = 3  #: per frame, from the frame before
-    first_iterations: int = 60  #: for the first frame, from the default pose
+    start_iterations: int = 10  #: per frame of the run-up, which begins in the default pose
+    run_up: int = 25  #: frames gone through backwards before the first
     angle_margin: float = 0.03  #: rad kept from every joint limit
     velocity_share: float = 0.9  #: of each joint's velocity limit
 
@@ -150,15 +151,30 @@ class Solver:
         self.limit.before = None
         # A foot gains its stance's weight shortly before it lands, so that the body is where it must be then.
         bearing = np.maximum(gaussian_filter1d(targets.stance.astype(float), 2.0, axis=0), targets.stance)
+        # Coming to the first frame from later ones leaves a bad guess of the arms behind on the way.
+        for t in range(min(self.settings.run_up, targets.frames - 1), -1, -1):
+            self._follow(configuration, targets, t, bearing[t], start=True)
         out = np.empty((targets.frames, self.model.nq))
         for t in range(targets.frames):
-            self._aim(targets, t, bearing[t], configuration.q[:3])
-            for _ in range(self.settings.iterations if t else self.settings.first_iterations):
-                configuration.integrate_inplace(self._step(configuration, t), 1.0)
+            self._follow(configuration, targets, t, bearing[t], start=False)
             out[t] = configuration.q
             self.limit.before = configuration.q[self.addresses].copy()
             progress(t)
         return out
+
+    def _follow(
+        self, configuration: mink.Configuration, targets: Targets, t: int, bearing: np.ndarray, start: bool
+    ) -> None:
+        """Bring the configuration to frame t.
+
+        A base that had to leave its path keeps the path's pace and comes back over several frames.
+        """
+        base = targets.base_position[t] if start or t == 0 else configuration.q[:3]
+        pace = targets.base_position[t] - targets.base_position[t - 1] if t and not start else np.zeros(3)
+        self._aim(targets, t, bearing, base + pace)
+        settings = self.settings
+        for _ in range(settings.start_iterations if start else settings.iterations):
+            configuration.integrate_inplace(self._step(configuration, t), 1.0)
 
     def _step(self, configuration: mink.Configuration, t: int) -> np.ndarray:
         try:
@@ -185,15 +201,11 @@ class Solver:
             out[t] = self.points.positions(data)
         return out
 
-    def _aim(self, targets: Targets, t: int, bearing: np.ndarray, base: np.ndarray) -> None:
+    def _aim(self, targets: Targets, t: int, bearing: np.ndarray, steady_base: np.ndarray) -> None:
         w = self.settings.weights
         pose = lambda q, p: mink.SE3(np.concatenate((q, p)))
         self.base.set_target(pose(targets.base_quaternion[t], targets.base_position[t]))
-        # A base that had to leave its path keeps the path's pace and comes back over several frames.
-        pace = targets.base_position[t] - targets.base_position[max(t - 1, 0)]
-        self.steady.set_target(
-            pose(targets.base_quaternion[t], base + pace if t else targets.base_position[0])
-        )
+        self.steady.set_target(pose(targets.base_quaternion[t], steady_base))
         self.torso.set_target(pose(targets.torso_quaternion[t], np.zeros(3)))
         for side in range(2):
             sole, share = self.soles[side], bearing[side]
