@@ -15,6 +15,7 @@ BENCHMARKS: dict[str, str] = {
     "depth": "depth frames per second of the renderers",
     "networks": "the equivariant encoder against a plain one of the same widths",
     "eval": "control steps per second of evaluation, and the cost of 1,000 trials",
+    "deploy": "inference, camera filters, and controller and robot together for a while",
     "train": "steps per second of training, from raw physics to the whole loop",
 }
 

@@ -171,7 +171,7 @@ class Runtime:
             targets = self.controller.tick(now, number)
             self._send(targets)
             self._record_step()
-            self._tell(now, number % STATUS_TICKS == 0)
+            self._tell(now, number % STATUS_TICKS == 0, beat)
         phase, reason, rate = self.controller.phase, self.controller.reason, beat.mean_rate
         seconds = time.monotonic() - start
         return lambda: Report(
@@ -260,7 +260,7 @@ class Runtime:
         if self.recording is not None:
             self.recording.add(topic, message)  # type: ignore[arg-type]
 
-    def _tell(self, now: float, due: bool) -> None:
+    def _tell(self, now: float, due: bool, beat: Beat) -> None:
         state = (self.controller.phase, self.controller.reason)
         if state != self._told:
             self._told, due = state, True
@@ -270,7 +270,9 @@ class Runtime:
             unreadable = self.joints.broken + self.imu.broken + self.depth.malformed
             status = self.controller.status(now)
             status["malformed"] = counts["malformed"] + unreadable
+            status["command_rate"], status["skipped"] = round(beat.mean_rate, 1), beat.skipped
             status["recording"] = self.recording.failure if self.recording else "off"
+            status["dropped"] = self.recording.dropped if self.recording else 0
             message = String(json.dumps(status))
             self.statuses.write(message)
             self._record(self.config.topics.status, message)
