@@ -12,6 +12,7 @@ import tyro
 from rich.console import Console
 
 console = Console()
+PRETRAINED = Path("pretrained/x2")  #: the policy that comes with the repository
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,8 @@ def run(argv: list[str]) -> int:
     measure()
     if demo.iterations:
         written.append(train_briefly(demo.out, demo.iterations))
+    if PRETRAINED.is_dir():
+        written += film_walking(demo.out)
     console.print(f"\nDone in {time.monotonic() - begin:.0f} s. Look at:")
     for path in written:
         console.print(f"  {path}")
@@ -106,6 +109,15 @@ def train_briefly(out: Path, iterations: int) -> Path:
     shutil.rmtree(path, ignore_errors=True)
     runner.start(path, runner.with_ranks(config))
     return _curve(path, out / "training.png")
+
+
+def film_walking(out: Path) -> list[Path]:
+    """The shipped policy on flat ground, randomized as in training."""
+    from ssr.cli import film
+
+    console.print("[bold]4. The policy that ships[/bold]: six seconds on flat ground")
+    film.run([str(PRETRAINED), "--terrain", "flat", "--seconds", "6", "--out", str(out)])
+    return sorted(out.glob("flat*"))
 
 
 def _curve(run: Path, picture: Path) -> Path:
