@@ -15,7 +15,7 @@ from ssr.deployment.config import RobotProcessConfig
 from ssr.deployment.faults import Fault
 from ssr.deployment.messages import Image, Imu, JointCommand, JointState, String
 from ssr.deployment.operator import TRUTH
-from ssr.deployment.realtime import Beat, claim_priority
+from ssr.deployment.realtime import Beat, claim_priority, come_first
 from ssr.deployment.robot_messages import image_message, imu_message, joint_message
 from ssr.deployment.simulated_camera import SimulatedCamera
 from ssr.deployment.simulated_robot import STEP, SimulatedRobot
@@ -58,9 +58,10 @@ class RobotProcess:
             f"{self.robot.robot.name} on {self._tile.kind}, domain {c.network.domain}, gantry {c.gantry.mode}"
         )
         frame_steps = max(1, round(1.0 / (c.camera_hz * STEP)))
+        self._eye.start()
+        come_first(PRIORITY)
         beat, end = Beat(STEP), c.seconds
         done = step = 0
-        self._eye.start()
         while self._running and (end is None or step * STEP < end):
             number = beat.wait()
             self._obey()

@@ -32,7 +32,7 @@ from ssr.deployment.messages import (
     stamp,
 )
 from ssr.deployment.onnx_policy import OnnxPolicy
-from ssr.deployment.realtime import Beat, claim_priority
+from ssr.deployment.realtime import Beat, claim_priority, come_first
 from ssr.deployment.recording import Recording
 from ssr.deployment.thinking import Background
 from ssr.deployment.topics import Network
@@ -160,6 +160,7 @@ class Runtime:
                 signal.signal(number, handler)
 
     def _loop(self, keyboard: Keyboard | None) -> Callable[[], Report]:
+        come_first()
         beat, end = Beat(self.contract.command_period), self.config.seconds
         start = time.monotonic()
         while self._running and (end is None or time.monotonic() - start < end):
