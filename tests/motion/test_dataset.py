@@ -43,7 +43,8 @@ def test_both_files_together_stay_small() -> None:
     assert sum(store.shipped(robots.load(n)).stat().st_size for n in ("x2", "dr02")) < 10e6
 
 
-def test_recorded_people_are_among_it_and_planned_motion_is_marked(dataset: MotionDataset) -> None:
+def test_recorded_people_are_among_it_and_planned_motion_is_marked(x2: MotionDataset) -> None:
+    dataset = x2
     recorded = {c.column for c in dataset.clips if not c.synthetic}
     assert {"forward", "backward", "turn", "slope", "stairs", "step", "gap", "platform"} <= recorded
     assert all(

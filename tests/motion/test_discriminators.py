@@ -69,15 +69,16 @@ def test_held_back_motion_is_rated_above_other_motion(
             **others,
         }
 
-    sample = torch.cat([train.amp_windows(kind, 4000, generator)]).flatten(1)
-    mean, std = sample.mean(0), sample.std(0).clamp(min=0.02)
+    real = train.amp_windows(kind, 6000, generator).flatten(1)
+    fake = torch.cat(list(fakes(train, 1500).values())).flatten(1)
+    mean, std = real.mean(0), real.std(0).clamp(min=0.02)
     normalised = lambda w: ((w.flatten(1) - mean) / std).clamp(-10, 10)
+    real, fake = normalised(real), normalised(fake)
     network = nn.Sequential(nn.Linear(315, 128), nn.ELU(), nn.Linear(128, 64), nn.ELU(), nn.Linear(64, 1))
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3, weight_decay=1e-4)
+    draw = lambda pool: pool[torch.randint(len(pool), (256,), generator=generator)]
     for _ in range(250):
-        real = normalised(train.amp_windows(kind, 256, generator))
-        fake = normalised(torch.cat([w for w in fakes(train, 96).values()]))
-        loss = 0.5 * ((network(real) - 1) ** 2).mean() + 0.5 * ((network(fake) + 1) ** 2).mean()
+        loss = 0.5 * ((network(draw(real)) - 1) ** 2).mean() + 0.5 * ((network(draw(fake)) + 1) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -157,6 +160,7 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
             body_model=command.body_model,
         ),
     )
+    started = time.process_time()
     with _bar() as bar:
         task = bar.add_task(recording.name, total=int(recording.seconds * 50))
         clips = retarget(
@@ -172,36 +176,44 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
     if not written:
         raise UserError(f"{command.file}: nothing kept, {out} not written. --all writes it nevertheless.")
     store.save(out, written, [c.quality for c in clips if c not in written])
-    Console().print(f"{len(written)} of {len(clips)} clips, {sum(c.seconds for c in written):.1f} s → {out}")
+    pace = recording.seconds / max(time.process_time() - started, 1e-9)
+    _console().print(
+        f"{len(written)} of {len(clips)} clips, {sum(c.seconds for c in written):.1f} s → {out} "
+        f"({pace:.1f}× real time on one core)"
+    )
     return 0
 
 
 def _build(command: Build, robot: RobotSpec) -> int:
     solver = _solver(robot)
-    from ssr.motion.build import from_plans, from_recording, sources
+    from ssr.motion.build import Parts, from_plan, from_recording, sources
+    from ssr.motion.synthesis import plans
 
-    todo = sources(command.folder)
+    out = command.out or Path(f"motion_{robot.name}.npz")
+    parts = Parts(folder=out.with_name(f"{out.stem}.parts"))
+    if parts.done():
+        _console().print(f"Going on after {parts.done()} parts in {parts.folder}; delete it to start over.")
+    recordings = sources(command.folder)
+    todo: list[tuple[str, Callable[[], tuple[list[Clip], list[Quality]]]]] = [
+        (f"{source.path.parent.name}_{source.path.stem}", partial(from_recording, solver, source))
+        for source in recordings
+    ]
+    if command.planned:
+        todo += [(f"planned_{plan.name}", partial(from_plan, solver, plan)) for plan in plans(solver.limbs)]
     kept: list[Clip] = []
     left_out: list[Quality] = []
     with _bar() as bar:
-        task = bar.add_task("recordings", total=len(todo))
-        for source in todo:
-            bar.update(task, description=f"{source.path.stem} ({source.column})")
-            clips, rows = from_recording(solver, source)
+        task = bar.add_task("", total=len(todo))
+        for name, make in todo:
+            bar.update(task, description=name)
+            clips, rows = parts.get(name, make)
             kept += clips
             left_out += rows
             bar.advance(task)
-        if command.planned:
-            task = bar.add_task("planned motion", total=None)
-            clips, rows = from_plans(
-                solver, lambda done, total: bar.update(task, completed=done, total=total)
-            )
-            kept += clips
-            left_out += rows
-    out = command.out or Path(f"motion_{robot.name}.npz")
     store.save(out, kept, left_out)
+    parts.remove()
     _tables([c.quality for c in kept] + left_out, MotionDataset.of(robot, kept, mirror=False))
-    Console().print(f"{len(kept)} clips → {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    _console().print(f"{len(kept)} clips → {out} ({out.stat().st_size / 1e6:.1f} MB)")
     return 0
 
 

@@ -184,14 +184,6 @@ class TrainConfig:
         for name, value in positive.items():
             if value < 1:
                 raise UserError(f"{name} is {value}: expected at least 1.")
-        worlds = self.env.num_envs // max(self.ranks, 1)
-        if max(self.encoder.minibatches, self.ranks) > self.env.num_envs or self.encoder.minibatches > worlds:
-            raise UserError(
-                f"{self.env.num_envs} worlds on {self.ranks or 'all'} ranks: too few for "
-                f"{self.encoder.minibatches} minibatches of whole worlds."
-            )
-        if self.ppo.minibatches > worlds * self.ppo.steps:
-            raise UserError(f"ppo.minibatches is {self.ppo.minibatches}, but a rollout has too few samples.")
         if (self.style.frames, self.style.stride) != (WINDOW, STRIDE):
             raise UserError(
                 f"Style windows of {self.style.frames} frames every {self.style.stride} control steps: the "
@@ -204,6 +196,17 @@ class TrainConfig:
                 f"{self.network.depth_range}; set both alike."
             )
         landing_rule(self.foothold.landing_rule)
+
+    def check_worlds(self) -> None:
+        """Enough worlds on every rank for whole minibatches; asked before training, not before acting."""
+        worlds = self.env.num_envs // max(self.ranks, 1)
+        if max(self.encoder.minibatches, self.ranks) > self.env.num_envs or self.encoder.minibatches > worlds:
+            raise UserError(
+                f"{self.env.num_envs} worlds on {self.ranks or 'all'} ranks: too few for "
+                f"{self.encoder.minibatches} minibatches of whole worlds."
+            )
+        if self.ppo.minibatches > worlds * self.ppo.steps:
+            raise UserError(f"ppo.minibatches is {self.ppo.minibatches}, but a rollout has too few samples.")
 
     def stream_weights(self) -> dict[str, float]:
         """The reward streams in use, in order. Dropping one is dropping a key."""

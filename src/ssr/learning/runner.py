@@ -31,6 +31,7 @@ class Origin:
 def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path:
     """A new run in `path`, from nothing or continued from a small checkpoint."""
     load(config.robot)  # mistakes show before a directory is made
+    config.check_worlds()
     if small is not None:
         small_checkpoint.load(small)
     if starts_the_run():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ssr.errors import UserError
-from ssr.motion import importing
+from ssr.motion import importing, store
 from ssr.motion.clip import COLUMNS, Clip, Column
+from ssr.motion.footsteps import Plan
 from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
 from ssr.motion.retarget import retarget
 from ssr.motion.solver import Solver
-from ssr.motion.synthesis import perform, plans
+from ssr.motion.synthesis import perform
 
 #: The ground a kind of motion was recorded on; stairs, steps and platforms have levels.
 GROUNDS: dict[str, Ground] = {
@@ -81,17 +83,42 @@ def from_recording(
     return _sorted(clips)
 
 
-def from_plans(
-    solver: Solver, progress: Callable[[int, int], None] = lambda done, total: None
-) -> tuple[list[Clip], list[Quality]]:
-    """The planned clips that may be used, and the report rows of those that may not."""
-    todo = plans(solver.limbs)
-    clips = []
-    for k, plan in enumerate(todo):
-        clips.append(perform(solver, plan))
-        progress(k + 1, len(todo))
-    return _sorted(clips)
+def from_plan(solver: Solver, plan: Plan) -> tuple[list[Clip], list[Quality]]:
+    """The clip of one plan if it may be used, else its report row."""
+    return _sorted([perform(solver, plan)])
 
 
 def _sorted(clips: list[Clip]) -> tuple[list[Clip], list[Quality]]:
     return [c for c in clips if c.quality.kept], [c.quality for c in clips if not c.quality.kept]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a build has done so far, a file per recording or batch of plans, so that it can go on after a stop."""
+
+    folder: Path
+
+    def get(
+        self, name: str, make: Callable[[], tuple[list[Clip], list[Quality]]]
+    ) -> tuple[list[Clip], list[Quality]]:
+        """The part called `name`, from its file or made now."""
+        clips, rows = (self.folder / f"{name}{suffix}" for suffix in (".npz", ".json"))
+        if not rows.exists():
+            kept, left_out = make()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if kept:
+                store.save(clips, kept)
+            temporary = rows.with_suffix(".writing")
+            temporary.write_text(json.dumps([q.row() for q in left_out]))
+            os.replace(temporary, rows)
+        kept = store.load(clips)[0] if clips.exists() else []
+        return kept, [Quality(**row) for row in json.loads(rows.read_text())]
+
+    def done(self) -> int:
+        return len(list(self.folder.glob("*.json")))
+
+    def remove(self) -> None:
+        for path in self.folder.glob("*"):
+            path.unlink()
+        if self.folder.exists():
+            self.folder.rmdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -132,13 +133,20 @@ class MotionDataset:
         """(count,) frame indices: a column by its share, then any of the column's starts alike."""
         if not shares:
             raise UserError(f"The motion of {self.robot.name} has no clip in the columns asked for.")
-        columns = list(shares)
-        weights = torch.tensor([shares[c] for c in columns])
-        pick = torch.multinomial(weights, count, replacement=True, generator=generator)
-        sizes = torch.tensor([len(self.starts[c]) for c in columns])
-        begins = torch.cumsum(sizes, 0) - sizes
+        joined, spans = self._joined
+        begins, sizes = torch.tensor([spans[c] for c in shares]).T
+        pick = torch.multinomial(torch.tensor(list(shares.values())), count, True, generator=generator)
         within = (torch.rand(count, generator=generator) * sizes[pick]).long().clamp(max=sizes[pick] - 1)
-        return torch.cat([self.starts[c] for c in columns])[begins[pick] + within]
+        return joined[begins[pick] + within]
+
+    @cached_property
+    def _joined(self) -> tuple[Tensor, dict[str, tuple[int, int]]]:
+        """All starts in one tensor, and where each column's begin and how many there are."""
+        spans, begin = {}, 0
+        for column, starts in self.starts.items():
+            spans[column] = (begin, len(starts))
+            begin += len(starts)
+        return torch.cat(list(self.starts.values())), spans
 
     def seconds(self) -> dict[str, tuple[float, float]]:
         """Per column: recorded and synthetic seconds, mirrored copies not counted."""
