@@ -94,7 +94,7 @@ def _sorted(clips: list[Clip]) -> tuple[list[Clip], list[Quality]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What a build has done so far, a file per recording or batch of plans, so that it can go on after a stop."""
+    """What a build has done so far, a file per recording or plan, so that it can go on after a stop."""
 
     folder: Path
 
