@@ -52,7 +52,7 @@ def endings(
     # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off the
     # apron, or back onto the tile, does what it was told: that is no failure either.
     left_tile = past_end & progress.crossed & ~(progress.at_top & forward)
-    left_apron = progress.omnidirectional & (outside | (x < field.length))
+    left_apron = progress.omnidirectional & progress.crossed & (outside | (x < field.length))
     terminated = fell | (outside & ~left_tile & ~left_apron)
     truncated = (over | left_tile | left_apron) & ~terminated
     return Ending(terminated=terminated, truncated=truncated, fell=fell)
