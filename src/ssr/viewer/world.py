@@ -89,7 +89,7 @@ class PlayWorld:
             raise UserError(f"{subject.name} has another robot, task or camera now: start `ssr play` again.")
         networks = subject.networks
         self.subject = subject
-        self.actor: Actor = NetworkActor(networks.policy(), batch=1) if networks else subject.actor()
+        self.actor: Actor = NetworkActor(networks.policy()) if networks else subject.actor()
         self.imagination = networks.imagination if networks and subject.imagines else None
 
     def randomize(self, on: bool) -> None:
