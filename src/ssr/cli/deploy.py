@@ -18,11 +18,12 @@ class Options:
     Without --arm nothing is sent: the controller listens, computes and records. The robot goes from idle to
     stand to walk when an operator asks for it (keyboard, or /ssr/request), and to damp on any fault.
 
-    ssr deploy RUN                          dry run on this machine's loopback, domain 0
-    ssr deploy RUN --network.interface eth0 --arm
+    `ssr deploy RUN`: dry run on this machine's loopback, domain 0.
+
+    `ssr deploy RUN --network.interface eth0 --arm`: move the robot on that network.
     """
 
-    run: tyro.conf.Positional[Path]
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run directory on which `ssr export` was run."""
     robot: str | None = None
     """The robot's TOML file, if it is your own; shipped robots are known by the contract."""

@@ -23,11 +23,12 @@ class Options:
     By default as on a robot: `ssr robot-sim` and `ssr deploy` as two processes, by the wall clock. With
     --lockstep in one process, step by step: repeatable, and as fast as the machine allows.
 
-    ssr sim2sim RUN
-    ssr sim2sim RUN --terrain flat stairs_up --level 3 --trials 100 --lockstep
+    `ssr sim2sim RUN`: three times 20 s on flat ground.
+
+    `ssr sim2sim RUN --terrain flat stairs_up --level 3 --trials 100 --lockstep --randomize`: as `ssr eval` does.
     """
 
-    run: tyro.conf.Positional[Path]
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run directory on which `ssr export` was run."""
     robot: str | None = None
     """The robot's TOML file, if it is your own; shipped robots are known by the contract."""

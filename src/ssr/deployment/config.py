@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,10 @@ def require_packages() -> None:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise UserError(f"Deployment needs {', '.join(missing)}: pip install 'ssr[deploy]'.")
+    try:
+        import_module("pyrealsense2")
+    except ImportError as error:
+        raise UserError(f"pyrealsense2 cannot be loaded ({error}): install Debian's libusb-1.0-0.") from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,9 @@ class Camera(Protocol):
 
     def close(self) -> None: ...
 
+    def trouble(self) -> str:
+        """Why no image may be coming, if it is known."""
+
 
 class TopicCamera:
     def __init__(self, reader: Reader[Image], camera: CameraContract) -> None:
@@ -61,6 +64,11 @@ class TopicCamera:
 
     def close(self) -> None:
         self._source.close()
+
+    def trouble(self) -> str:
+        if self._reader.refused_publishers:
+            return "its publisher offers best effort only: --no-reliable-depth"
+        return "" if self._reader.publishers else "nobody publishes it"
 
 
 class RealSenseCamera:
@@ -94,6 +102,9 @@ class RealSenseCamera:
     def close(self) -> None:
         self._pipeline.stop()
 
+    def trouble(self) -> str:
+        return ""
+
 
 class DepthInput:
     """A thread that filters every image as it comes; `latest` is the newest."""
@@ -108,6 +119,9 @@ class DepthInput:
     @property
     def malformed(self) -> int:
         return self._camera.malformed
+
+    def trouble(self) -> str:
+        return self._camera.trouble()
 
     def close(self) -> None:
         self._stop.set()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ssr.deployment.contract import CameraContract
 from ssr.deployment.messages import Header, Image, Imu, JointState, Quaternion, Vector3, stamp
-from ssr.deployment.simulated_robot import SimulatedRobot
+
+if TYPE_CHECKING:  # a controller reads images without knowing of simulation
+    from ssr.deployment.simulated_robot import SimulatedRobot
 
 ENCODING = "16UC1"
 UNKNOWN = np.zeros(9)  #: covariances nobody knows

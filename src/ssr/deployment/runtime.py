@@ -228,7 +228,8 @@ class Runtime:
         for wish, message in wishes:
             self._record(self.config.topics.request, message)
             if answer := self.controller.request(now, wish):
-                self.say(f"not now: {answer}")
+                why = self.depth.trouble() if "depth" in answer else ""
+                self.say(f"not now: {answer}" + (f" ({why})" if why else ""))
 
     def _send(self, targets: Targets) -> None:
         message = JointCommand(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 
 import numpy as np
 
 from ssr.deployment.config import TrialConfig
 from ssr.deployment.simulated_robot import Truth
+from ssr.evaluation.intervals import wilson
 from ssr.task.config import TerminationConfig
 from ssr.terrain.settings import check_kind, parse_setting, setting_at
 from ssr.terrain.strip import STRIP_LENGTH, make_strip
@@ -78,18 +79,7 @@ def outcome(config: TrialConfig, seconds: float, distance: float, ending: str | 
     )
 
 
-def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a rate."""
-    if trials == 0:
-        return 0.0, 1.0
-    rate, spread = successes / trials, z * z / trials
-    centre = rate + spread / 2
-    half = z * sqrt(rate * (1 - rate) / trials + spread / (4 * trials))
-    return (centre - half) / (1 + spread), (centre + half) / (1 + spread)
-
-
 def rate(outcomes: Sequence[Outcome], field: str) -> str:
-    """`97 % (93–99)`: a share of trials with its interval."""
-    count = sum(bool(getattr(o, field)) for o in outcomes)
-    low, high = wilson(count, len(outcomes))
-    return f"{100 * count / max(len(outcomes), 1):.0f} % ({100 * low:.0f}–{100 * high:.0f})"
+    """`97 % (93–99)`: a share of trials with its 95 % interval."""
+    share = wilson(sum(bool(getattr(o, field)) for o in outcomes), len(outcomes))
+    return f"{100 * share.value:.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
