@@ -14,6 +14,7 @@ STILL = 0.30  #: m/s, a point slower than this bears on the ground
 FLAT = 0.20  #: m/s, with both heel and toe slower than this the foot lies flat
 SHORTEST = 0.10  #: s, of a stance
 MOST_TURN = 1.0  #: rad, of a foot against the hips
+TURN_TIME = 0.06  #: s, over which a foot's turn against the hips is smoothed
 LONGEST_GAP = 0.06  #: s, within one stance
 
 
@@ -42,7 +43,7 @@ def stances(recording: Recording) -> list[Stance]:
         still = binary_opening(np.pad(still, 8, mode="edge"), np.ones(round(SHORTEST * FPS)))[8:-8]
         flat = np.maximum(speed_ankle[:, side], speed_toe[:, side]) < FLAT
         lift = np.median((ankle - toe)[flat, side, 2]) if flat.any() else 0.04
-        for start, end in _runs(still):
+        for start, end in runs(still):
             if _hovers(ankle[:, side, 2], start, end):
                 continue
             rows = np.arange(start, end)
@@ -67,7 +68,8 @@ def stances(recording: Recording) -> list[Stance]:
 def foot_yaw(recording: Recording) -> np.ndarray:
     """(T, 2) heading of each foot, rad, unwrapped: that of the hips plus the foot's turn against them.
 
-    A foot that hangs toe down has no heading of its own; the steeper it is, the more it takes the hips'.
+    A foot that hangs toe down has no heading of its own; the steeper it is, the more it takes the hips', and
+    the less its frames count where the turn is smoothed.
     """
     hips = recording.pair("hip")
     across = gaussian_filter1d(hips[:, 1] - hips[:, 0], 0.05 * FPS, axis=0, mode="nearest")[:, :2]
@@ -77,7 +79,10 @@ def foot_yaw(recording: Recording) -> np.ndarray:
     level = foot[..., :2] / np.maximum(np.linalg.norm(foot, axis=-1, keepdims=True), 1e-6)
     turn = np.arctan2((level * left).sum(-1), np.maximum((level * ahead).sum(-1), 0.0) + 0.2)
     body = np.unwrap(np.arctan2(ahead[:, 0, 1], ahead[:, 0, 0]))
-    return body[:, None] + np.clip(turn, -MOST_TURN, MOST_TURN) * (level**2).sum(-1)
+    share = (level**2).sum(-1)
+    glide = lambda x: gaussian_filter1d(x, TURN_TIME * FPS, axis=0, mode="nearest")
+    turn = glide(np.clip(turn, -MOST_TURN, MOST_TURN) * share**2) / np.maximum(glide(share**2), 1e-3)
+    return body[:, None] + turn * share
 
 
 def _hovers(height: np.ndarray, start: int, end: int) -> bool:
@@ -93,7 +98,8 @@ def _speed(points: np.ndarray) -> np.ndarray:
     return np.linalg.norm(gaussian_filter1d(velocity, 1.0, axis=0, mode="nearest"), axis=-1)
 
 
-def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
+def runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """First frame of each run of True in (T,) `mask` and the frame after its last."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(int), [0]))))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 

@@ -120,11 +120,12 @@ def boxes(
 ) -> tuple[Box, ...]:
     """Solids under soles at `centers` (n, 3): a ramp for an incline, else one block per level and place.
 
+    `yaws` (n, k): the headings each sole takes there, also as it lifts off and lands.
     Blocks of one level that lie close are joined where the joint block covers no lower sole.
     """
     if incline is not None:
         return _ramp(centers, incline)
-    soles = [_around(c, yaw, sole_half) for c, yaw in zip(centers, yaws, strict=True)]
+    soles = [_around(c, turns, sole_half) for c, turns in zip(centers, yaws, strict=True)]
     blocks: list[tuple[np.ndarray, float]] = []
     for k in np.argsort(centers[:, 2], kind="stable"):
         if centers[k, 2] < 1e-3:
@@ -150,10 +151,10 @@ def boxes(
     )
 
 
-def _around(center: np.ndarray, yaw: float, half: tuple[float, float]) -> np.ndarray:
-    """(2, 2) lower and upper corner of the upright rectangle around a turned sole."""
-    c, s = abs(np.cos(yaw)), abs(np.sin(yaw))
-    reach = np.array([half[0] * c + half[1] * s, half[0] * s + half[1] * c])
+def _around(center: np.ndarray, yaws: np.ndarray, half: tuple[float, float]) -> np.ndarray:
+    """(2, 2) lower and upper corner of the upright rectangle around a sole in all its headings (k,)."""
+    c, s = np.abs(np.cos(yaws)), np.abs(np.sin(yaws))
+    reach = np.array([(half[0] * c + half[1] * s).max(), (half[0] * s + half[1] * c).max()])
     return np.array([center[:2] - reach, center[:2] + reach])
 
 

@@ -11,14 +11,15 @@ from scipy.ndimage import maximum_filter1d
 
 from ssr.motion import ground as terrain
 from ssr.motion.clip import Clip, Column, make_clip
-from ssr.motion.contacts import stances
+from ssr.motion.contacts import runs, stances
 from ssr.motion.ground import Ground
 from ssr.motion.posture import smooth
-from ssr.motion.quality import base_acceleration, judge, sole_corners
+from ssr.motion.quality import MAX_ACCELERATION, MAX_PENETRATION, base_acceleration, judge, sole_corners
 from ssr.motion.recording import Recording, at_control_rate
 from ssr.motion.scaling import scaled
 from ssr.motion.solver import Solver
 from ssr.motion.targets import FPS, Targets
+from ssr.terrain.tile import Box
 
 LONGEST, PIECE = 12.0, 8.0  #: s; a longer recording is judged, and kept or left out, in pieces of about this
 MOMENT, SHORTEST_WAIT, STAND = (
@@ -26,6 +27,10 @@ MOMENT, SHORTEST_WAIT, STAND = (
     0.4,
     1.5,
 )  #: s: of a wait that is kept, at least left out, a clip of its own
+AROUND_FAULT, BETWEEN_FAULTS = (
+    0.2,
+    1.5,
+)  #: s: left out with a fault on either side, least worth keeping between two
 FLIGHT = 0.12  #: s, with no foot on the ground for this long a person jumps
 SUNK = 0.006  #: m, deeper soles are aimed higher and solved again
 SHAKING = 40.0  #: m/s², with more acceleration the base is aimed along its smoothed path and solved again
@@ -59,7 +64,7 @@ def retarget(
             quality=judge(name, solver, targets[rows], q[rows]),
             boxes=targets.boxes,
         )
-        for name, rows, column in _pieces(recording.name, q, solver, column, flat=not targets.boxes)
+        for name, rows, column in _pieces(recording.name, q, solver, column, targets.boxes)
     ]
 
 
@@ -86,8 +91,7 @@ def solve_well(
     """
     q = solver.solve(targets, progress)
     for _ in range(2):
-        corners = sole_corners(solver.kinematics.trajectories(q), solver.limbs.sole_half)
-        sunk = terrain.depth(targets.boxes, corners).max(-1)
+        sunk = _sunk(q, solver, targets.boxes)
         shaking = base_acceleration(q[:, :3]).max(initial=0.0) > SHAKING
         if sunk.max() < SUNK and not shaking:
             break
@@ -100,15 +104,24 @@ def solve_well(
     return q
 
 
+def _sunk(q: np.ndarray, solver: Solver, boxes: tuple[Box, ...]) -> np.ndarray:
+    """(T, 2) how deep each sole lies in the ground, m."""
+    corners = sole_corners(solver.kinematics.trajectories(q), solver.limbs.sole_half)
+    return terrain.depth(boxes, corners).max(-1)
+
+
 def _pieces(
-    name: str, q: np.ndarray, solver: Solver, column: Column, flat: bool
+    name: str, q: np.ndarray, solver: Solver, column: Column, boxes: tuple[Box, ...]
 ) -> list[tuple[str, slice, Column]]:
     """What of (T, nq) configurations becomes a clip: moving stretches, long ones cut into about equal pieces.
 
     People wait before and after what they show. Waiting longer than a moment is left out; on flat ground a
-    long wait is a clip of its own, in the column of standing.
+    long wait is a clip of its own, in the column of standing. A moment in which a sole sinks or the base
+    jerks is a piece of its own, so that it does not spoil what is around it.
     """
-    still = _runs(_still(q, solver))
+    faulty = _sunk(q, solver, boxes).max(1) > MAX_PENETRATION
+    faulty[1:-1] |= base_acceleration(q[:, :3]) > MAX_ACCELERATION
+    still = runs(_still(q, solver))
     waits = [(a, b) for a, b in still if b - a > (2 * MOMENT + SHORTEST_WAIT) * FPS]
     margin = round(MOMENT * FPS)
     edges = [0]
@@ -118,10 +131,10 @@ def _pieces(
     moving = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > FPS]
     if not moving:
         return [(name, slice(0, len(q)), column)]
-    cuts = [part for a, b in moving for part in _cut(a, b)]
+    cuts = [part for a, b in moving for part in _cut(a, b, faulty)]
     label = lambda k: name if len(cuts) == 1 else f"{name}/{k + 1}"
     out = [(label(k), slice(a, b), column) for k, (a, b) in enumerate(cuts)]
-    stands = [(a + margin, b - margin) for a, b in waits if flat and b - a - 2 * margin > STAND * FPS]
+    stands = [(a + margin, b - margin) for a, b in waits if not boxes and b - a - 2 * margin > STAND * FPS]
     return out + [(f"{name}/stand{k + 1}", slice(a, b), "stand") for k, (a, b) in enumerate(stands)]
 
 
@@ -132,13 +145,16 @@ def _still(q: np.ndarray, solver: Solver) -> np.ndarray:
     return (smooth(base, 0.1) < 0.08) & (smooth(joints, 0.1) < 0.6)
 
 
-def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(int), [0]))))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
-def _cut(start: int, end: int) -> list[tuple[int, int]]:
-    """A stretch as it is, or in about equal pieces."""
-    count = 1 if end - start <= LONGEST * FPS else round((end - start) / (PIECE * FPS))
-    cuts = np.linspace(start, end, count + 1).round().astype(int)
-    return [(int(a), int(b)) for a, b in pairwise(cuts)]
+def _cut(start: int, end: int, faulty: np.ndarray) -> list[tuple[int, int]]:
+    """A stretch as it is or in about equal pieces, the surroundings of faults apart from the rest."""
+    spoilt = maximum_filter1d(faulty[start:end], 1 + 2 * round(AROUND_FAULT * FPS), mode="constant")
+    if spoilt.any():
+        for a, b in runs(~spoilt):
+            spoilt[a:b] = b - a < BETWEEN_FAULTS * FPS
+    parts = [(a, b, True) for a, b in runs(spoilt)] + [(a, b, False) for a, b in runs(~spoilt)]
+    out: list[tuple[int, int]] = []
+    for a, b, whole in sorted(parts):
+        count = 1 if whole or b - a <= LONGEST * FPS else round((b - a) / (PIECE * FPS))
+        cuts = np.linspace(start + a, start + b, count + 1).round().astype(int)
+        out += [(int(x), int(y)) for x, y in pairwise(cuts)]
+    return out

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from ssr.motion import footing, rotation, soles
-from ssr.motion.contacts import Stance, foot_yaw, stances
+from ssr.motion.contacts import Stance, foot_yaw, runs, stances
 from ssr.motion.ground import Ground
 from ssr.motion.limbs import Limbs
 from ssr.motion.posture import (
@@ -34,6 +34,8 @@ BODY_GAP = 0.09  #: m, hands stay this far outside the hips
 FOOT_GAP = 0.02  #: m, soles stay this far on their own side of the body
 INWARD = 0.17  #: of the leg, how far inside its hip a foot may stand
 PIVOT = 0.30  #: rad, a standing foot turns only with what its person's foot turns beyond this
+NEAR = 0.08  #: s before and after a stance in which the foot is still low
+LYING = 0.35  #: rad, a foot tilted less than this lies on the ground
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,8 @@ def scaled(recording: Recording, limbs: Limbs, ground: Ground = "auto") -> Targe
     feet = _feet(recording, limbs, scale, stood, found, drift)
     centers = np.array([feet.hold[(s.start + s.end) // 2, s.side] for s in stood]).reshape(-1, 3)
     incline = None if found.incline is None else (found.incline[0] * scale, found.incline[1])
-    boxes = footing.boxes(centers, np.array([s.yaw for s in stood]), limbs.sole_half, incline)
+    yaws = np.array([feet.yaw[_around(s, len(hips)), s.side] for s in stood])
+    boxes = footing.boxes(centers, yaws, limbs.sole_half, incline)
     if incline is not None:  # a sole across the bend at the foot of a ramp lies on its edges
         sunk = soles.clearance(boxes, centers, found.pitch, np.array([s.yaw for s in stood]), limbs)
         for s, depth in zip(stood, sunk, strict=True):
@@ -167,9 +170,7 @@ def _feet(
         rows, side = slice(s.start, s.end), s.side
         # The stance's heading, in the unwrapped count of its own frames.
         mean = s.yaw + 2 * np.pi * np.round((np.median(yaw[rows, side]) - s.yaw) / (2 * np.pi))
-        turn = yaw[rows, side] - mean
-        flatness = np.clip(2.0 - np.abs(angle[rows, side] - rest) / 0.25, 0.0, 1.0)
-        heading[rows, side] = mean + flatness * np.sign(turn) * np.maximum(np.abs(turn) - PIVOT, 0.0)
+        heading[rows, side] = mean + _pivot(yaw[rows, side] - mean, angle[rows, side] - rest)
         ahead = limbs.sole_ahead * np.array([np.cos(mean), np.sin(mean)])
         sideways = np.median(outward[rows, side], axis=0)[:2]
         place = scale * s.ankle[:2] + sideways * widen
@@ -181,6 +182,21 @@ def _feet(
             bridge = _bridge(heading[:, side] - yaw[:, side], a, b)
             heading[a + 1 : b, side] = yaw[a + 1 : b, side] + bridge
     return Feet(hold=hold, surface=surface, yaw=heading, pitch=angle - rest, raw=raw, stance=stance)
+
+
+def _around(s: Stance, frames: int) -> np.ndarray:
+    """(5,) frames of a stance, of lifting off before and of landing after it."""
+    near = round(NEAR * FPS)
+    return np.clip([s.start - near, s.start, (s.start + s.end) // 2, s.end - 1, s.end + near], 0, frames - 1)
+
+
+def _pivot(turn: np.ndarray, tilt: np.ndarray) -> np.ndarray:
+    """(T,) how far a standing foot turns on the spot, of the person's `turn`; not while it is rolling."""
+    lying = np.flatnonzero(np.abs(tilt) < LYING)
+    if not len(lying):
+        return np.zeros_like(turn)
+    beyond = np.sign(turn) * np.maximum(np.abs(turn) - PIVOT, 0.0)
+    return smooth(np.interp(np.arange(len(turn)), lying, beyond[lying]), 0.03)
 
 
 def swings(stance: np.ndarray) -> list[tuple[int, int]]:
@@ -207,10 +223,8 @@ def _place(
     position, pitch = np.empty_like(feet.raw), np.empty_like(feet.pitch)
     for side in range(2):
         stance = feet.stance[:, side]
-        recorded = np.clip(feet.pitch[:, side], *SWING_PITCH)
-        tilt = feet.pitch[:, side] - feet.surface[:, side]
-        roll = np.sign(tilt) * np.maximum(np.abs(tilt) - ROLL_REST, 0.0)
-        roll = smooth(np.where(stance, np.clip(roll, *ROLL_RANGE), 0.0), 0.02)
+        recorded = smooth(np.clip(feet.pitch[:, side], *SWING_PITCH), 0.03)
+        roll = _roll(feet.pitch[:, side] - feet.surface[:, side], stance)
         angle = np.where(stance, feet.surface[:, side] + roll, recorded)
         if bounds is not None:
             angle = np.clip(angle, *bounds[side])
@@ -239,6 +253,20 @@ def _place(
             soles.lift_clear(out, angle, feet.yaw[:, side], a, b, boxes, CLEARANCE, limbs)
         position[:, side], pitch[:, side] = out, angle
     return position, pitch
+
+
+def _roll(tilt: np.ndarray, stance: np.ndarray) -> np.ndarray:
+    """(T,) how far a standing sole rolls over toe or heel, of the person's `tilt` against the ground.
+
+    Smoothed within each stance, so that a foot lifts off at the rate it was rolling with.
+    """
+    roll = np.clip(np.sign(tilt) * np.maximum(np.abs(tilt) - ROLL_REST, 0.0), *ROLL_RANGE)
+    edge = round(0.08 * FPS)
+    for a, b in runs(stance):
+        if b - a > edge:
+            extended = np.pad(roll[a:b], edge, mode="reflect", reflect_type="odd")
+            roll[a:b] = np.clip(smooth(extended, 0.02)[edge:-edge], *ROLL_RANGE)
+    return np.where(stance, roll, 0.0)
 
 
 def _arms(

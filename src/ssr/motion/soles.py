@@ -19,6 +19,7 @@ HIGHEST_BUMP, HIGHEST_SPEED = (
     0.25,
     0.5,
 )  #: the most a swing is raised: share of the leg, m per second of swing
+DEEPEST_DIP = 0.05  #: m, the most it is raised besides where it just left the ground or is about to meet it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +161,7 @@ def lift_clear(
     most = min(HIGHEST_BUMP * limbs.leg, HIGHEST_SPEED * (b - a) / FPS)
     position[frames, 2] += bump * np.clip(float(need.max()), 0.0, most)
     # Right after lift-off and before touchdown a tilted sole may still dip in: raise just those frames.
-    sunk = maximum_filter1d(np.maximum(-free(), 0.0), 5, mode="constant")
+    sunk = maximum_filter1d(np.clip(-free(), 0.0, DEEPEST_DIP), 5, mode="constant")
     position[frames, 2] += gaussian_filter1d(sunk, 1.0, mode="constant")
 
 

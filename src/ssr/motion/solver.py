@@ -33,6 +33,7 @@ class Weights:
     elbow: float = 2.0
     hand: float = 4.0
     posture: float = 0.03
+    pace: float = 0.3  #: per radian by which a joint leaves the pace it had, within a frame
     damping: float = 1e-3
 
 
@@ -44,6 +45,7 @@ class SolverSettings:
     run_up: int = 25  #: frames gone through backwards before the first
     angle_margin: float = 0.03  #: rad kept from every joint limit
     velocity_share: float = 0.9  #: of each joint's velocity limit
+    persistence: float = 0.8  #: of a joint's pace that it is expected to keep from frame to frame
 
 
 class StepLimit(mink.Limit):
@@ -135,7 +137,8 @@ class Solver:
         cost = np.zeros(self.model.nv)
         cost[dofs] = w.posture
         self.posture = mink.PostureTask(self.model, cost=cost)
-        self.tasks = [self.base, self.steady, self.torso, *self.soles, self.points, self.posture]
+        self.pace = mink.PostureTask(self.model, cost=cost * (w.pace / w.posture))
+        self.tasks = [self.base, self.steady, self.torso, *self.soles, self.points, self.posture, self.pace]
 
     def default_configuration(self) -> np.ndarray:
         q = self.model.qpos0.copy()
@@ -158,6 +161,11 @@ class Solver:
         for t in range(targets.frames):
             self._follow(configuration, targets, t, bearing[t], start=False)
             out[t] = configuration.q
+            expected = configuration.q.copy()
+            expected[self.addresses] += (
+                self.settings.persistence * (out[t] - out[max(t - 1, 0)])[self.addresses]
+            )
+            self.pace.set_target(expected)
             self.limit.before = configuration.q[self.addresses].copy()
             progress(t)
         return out
@@ -169,6 +177,8 @@ class Solver:
 
         A base that had to leave its path keeps the path's pace and comes back over several frames.
         """
+        if start:
+            self.pace.set_target(configuration.q)
         base = targets.base_position[t] if start or t == 0 else configuration.q[:3]
         pace = targets.base_position[t] - targets.base_position[t - 1] if t and not start else np.zeros(3)
         self._aim(targets, t, bearing, base + pace)

@@ -20,7 +20,7 @@ from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Box
 
 VERSION = 3
-ANGLE_STEP = 1e-4  #: rad per unit of the stored 16-bit joint positions
+ANGLE_STEP = 1e-4  #: rad per unit of the stored joint positions
 QUATERNION_STEP = 1.0 / 32767
 LENGTH_STEP = 1e-4  #: m per unit of the stored hand and foot positions
 PLACE_STEP = 1e-5  #: m per unit of the stored base positions
@@ -36,8 +36,7 @@ def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -
     if not clips:
         raise UserError(f"Nothing to write to {path}: no clip was kept.")
     joints = np.concatenate([c.joint_position for c in clips])
-    if np.abs(joints).max() > 32767 * ANGLE_STEP:
-        raise UserError(f"A joint position beyond ±{32767 * ANGLE_STEP:.2f} rad cannot be stored in {path}.")
+    small = np.abs(joints).max() <= 32767 * ANGLE_STEP
     header = {
         "version": VERSION,
         "fps": FPS,
@@ -61,7 +60,7 @@ def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -
         header=np.array(json.dumps(header)),
         base_position=_pack(np.concatenate([c.base_position for c in clips]), PLACE_STEP, np.int32),
         base_quaternion=_pack(np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP, np.int16),
-        joint_position=_pack(joints, ANGLE_STEP, np.int16),
+        joint_position=_pack(joints, ANGLE_STEP, np.int16 if small else np.int32),
         hand_position=_pack(np.concatenate([c.hand_position for c in clips]), LENGTH_STEP, np.int16),
         foot_position=_pack(np.concatenate([c.foot_position for c in clips]), LENGTH_STEP, np.int16),
     )
