@@ -43,8 +43,7 @@ def test_both_files_together_stay_small() -> None:
     assert sum(store.shipped(robots.load(n)).stat().st_size for n in ("x2", "dr02")) < 10e6
 
 
-def test_recorded_people_are_among_it_and_planned_motion_is_marked(x2: MotionDataset) -> None:
-    dataset = x2
+def test_recorded_people_are_among_it_and_planned_motion_is_marked(dataset: MotionDataset) -> None:
     recorded = {c.column for c in dataset.clips if not c.synthetic}
     assert {"forward", "backward", "turn", "slope", "stairs", "step", "gap", "platform"} <= recorded
     assert all(
@@ -60,6 +59,25 @@ def test_every_clip_meets_the_limits_and_every_other_has_a_reason(dataset: Motio
         assert q.penetration_m <= MAX_PENETRATION and q.limit_violations == 0
         assert limit_violations(dataset.robot, clip.joint_position) == 0, "also after storing"
     assert all(not q.kept and q.reason for q in left_out)
+
+
+def test_joints_move_without_spikes(dataset: MotionDataset) -> None:
+    layout = layouts(dataset.robot).amp
+    share = layout.get(dataset.frames, "joint_velocity").numpy() / dataset.robot.values("max_velocity")
+    assert np.abs(share).max() < 0.91, "a tenth of every velocity limit is left"
+    assert (np.abs(share) > 0.85).any(1).mean() < 0.01
+    bends = np.concatenate([np.abs(np.diff(c.joint_position, n=2, axis=0)) * 50**2 for c in dataset.clips])
+    assert np.percentile(bends, 99) < 150 and np.percentile(bends, 99.9) < 400, "rad/s²"
+
+
+@pytest.mark.parametrize("speed", [0.3, 0.6, 0.9, 1.2])
+def test_walks_at_exact_speeds_are_among_it(speed: float, dataset: MotionDataset) -> None:
+    (clip,) = [c for c in dataset.clips if c.name == f"walk_{speed:.1f}"]
+    ahead = clip.foot_position[:, 0, 0] - clip.foot_position[:, 1, 0]
+    passing = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0)) + 1
+    first, last = passing[(passing > 100) & (passing < 350)][[0, -1]]
+    walked = clip.base_position[last, 0] - clip.base_position[first, 0]
+    assert walked / ((last - first) / 50) == pytest.approx(speed, rel=0.02)
 
 
 def test_windows_are_five_frames_four_hundredths_apart(x2: MotionDataset) -> None:
@@ -80,7 +98,9 @@ def test_frames_hold_what_forward_kinematics_says(x2: MotionDataset) -> None:
     feet = layout.get(x2.frames[: clip.frames], "foot_position").reshape(-1, 2, 3).numpy()
     apart = np.linalg.norm(feet[:, 0] - feet[:, 1], axis=-1)
     soles = kinematics.trajectories(q).sole_position
-    assert np.allclose(apart, np.linalg.norm(soles[:, 0] - soles[:, 1], axis=-1), atol=1e-4)
+    assert np.allclose(apart, np.linalg.norm(soles[:, 0] - soles[:, 1], axis=-1), atol=3e-4), (
+        "but for rounding in the file"
+    )
     assert (feet[:, 0, 1] < feet[:, 1, 1]).mean() > 0.99, "right before left, left is +y"
 
 
@@ -166,6 +186,13 @@ def test_a_motion_file_survives_saving_and_loading(x2: MotionDataset, tmp_path: 
         assert a.boxes == b.boxes and a.quality == b.quality
         assert np.abs(a.joint_position - b.joint_position).max() <= 1e-4
         assert np.abs(a.base_position - b.base_position).max() < 1e-5
+
+
+def test_joints_beyond_half_a_turn_are_stored_too(x2: MotionDataset, tmp_path: Path) -> None:
+    clip = replace(x2.clips[0], joint_position=x2.clips[0].joint_position + 3.5)
+    store.save(tmp_path / "far.npz", [clip])
+    (loaded,), _ = store.load(tmp_path / "far.npz")
+    assert np.abs(loaded.joint_position - clip.joint_position).max() <= 1e-4
 
 
 def test_what_is_no_motion_file_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -20,17 +20,16 @@ DIFFERENT = {
 }
 
 
-@pytest.fixture(scope="module")
-def halves() -> tuple[MotionDataset, MotionDataset]:
-    """Three of four clips of every column to train on, the others held back."""
-    whole = MotionDataset.load(robots.load("x2"), mirror=False)
+@pytest.fixture(scope="module", params=["x2", "dr02"])
+def halves(request: pytest.FixtureRequest) -> tuple[MotionDataset, MotionDataset]:
+    """Three of four clips of every moving column to train on, the others held back; standing in both."""
+    whole = MotionDataset.load(robots.load(request.param), mirror=False)
     train, held = [], []
-    for column in {c.column for c in whole.clips}:
-        clips = [c for c in whole.clips if c.column == column]
-        for k, clip in enumerate(clips):
-            (held if k % 4 == 1 and len(clips) > 1 else train).append(clip)
     stand = [c for c in whole.clips if c.column == "stand"]
-    return MotionDataset.of(whole.robot, train), MotionDataset.of(whole.robot, held + stand)
+    for column in sorted({c.column for c in whole.clips} - {"stand"}):
+        for k, clip in enumerate(c for c in whole.clips if c.column == column):
+            (held if k % 4 == 1 else train).append(clip)
+    return MotionDataset.of(whole.robot, train + stand), MotionDataset.of(whole.robot, held + stand)
 
 
 def own(dataset: MotionDataset, column: str, count: int, generator: torch.Generator) -> Tensor:

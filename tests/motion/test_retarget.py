@@ -58,6 +58,32 @@ def test_limits_are_kept_sample_by_sample(person: Solver, x2_solver: Solver) -> 
     assert (np.abs(np.diff(clip.joint_position, axis=0)) * 50 < robot.values("max_velocity")).all()
 
 
+def test_a_foot_lifts_off_without_a_kick(person: Solver, x2_solver: Solver) -> None:
+    (clip,) = retarget(x2_solver, record(person, plan(person, "walk")))
+    knees = [k for k, name in enumerate(clip.joint_names) if "knee" in name]
+    bends = np.abs(np.diff(clip.joint_position[:, knees], n=2, axis=0)) * 50**2
+    assert bends.max() < 500, "rad/s²; a knee that snaps within one frame has twice that"
+
+
+def test_a_knee_that_could_never_bends_backwards(person: Solver) -> None:
+    knees = [k for k, name in enumerate(person.robot.joint_names) if "knee" in name]
+    assert (person.robot.values("lower")[knees] < -0.1).all(), "this robot's knees bend both ways"
+    (clip,) = retarget(person, record(person, plan(person, "leap")))
+    assert (clip.joint_position[:, knees] > 0.0).all()
+
+
+def test_a_faulty_moment_is_left_out_alone(person: Solver, x2_solver: Solver) -> None:
+    long = walk("long", "forward", person.limbs, velocity=steady(1.0, 0, 0, 8.0), duration=8.0, pause=0.2)
+    recording = record(person, long)
+    middle = len(recording.points) // 2
+    recording.points[middle : middle + 6] += np.array([0.0, 0.0, 0.6])  # six frames of nonsense
+    clips = retarget(x2_solver, recording, ground="flat")
+    kept = [c for c in clips if c.quality.kept]
+    (fault,) = [c for c in clips if not c.quality.kept]
+    assert "jerks" in fault.quality.reason and fault.seconds < 2.0
+    assert len(kept) == 2 and sum(c.seconds for c in kept) > 6.0
+
+
 def test_speed_scales_with_the_legs(person: Solver, x2_solver: Solver) -> None:
     recording = record(person, plan(person, "walk"))
     (clip,) = retarget(x2_solver, recording)
@@ -122,6 +148,17 @@ def test_a_leap_falls_as_bodies_fall(person: Solver, x2_solver: Solver) -> None:
     (clip,) = retarget(x2_solver, recording)
     tempo = np.sqrt(x2_solver.limbs.leg / recording.leg)
     assert clip.seconds == pytest.approx(recording.seconds * tempo, abs=0.05)
+
+
+@pytest.mark.skipif(not MOCAP.exists(), reason="no recordings beside the repository")
+@pytest.mark.parametrize("name", ["16_15", "83_27", "74_16"])
+def test_recorded_people_mirrored(name: str, x2_solver: Solver) -> None:
+    recording = importing.load(MOCAP / "cmu" / f"{name}.bvh")
+    for clip, other in zip(
+        retarget(x2_solver, recording), retarget(x2_solver, recording.mirrored()), strict=True
+    ):
+        mirrored = clip.mirrored(x2_solver.robot)
+        assert np.abs(other.joint_position - mirrored.joint_position).max() < 1e-3
 
 
 @pytest.mark.skipif(not MOCAP.exists(), reason="no recordings beside the repository")

@@ -31,7 +31,7 @@ class Stance:
 
 
 def stances(recording: Recording) -> list[Stance]:
-    """All stances of a recording at 50 Hz, in order of time, right before left."""
+    """All stances of a recording at 50 Hz, in an order that the mirrored recording shares."""
     ankle, toe = recording.pair("ankle"), recording.pair("toe")
     speed_ankle, speed_toe = _speed(ankle), _speed(toe)
     yaws = foot_yaw(recording)
@@ -62,7 +62,7 @@ def stances(recording: Recording) -> list[Stance]:
                     pitch=float(np.median(falls[lying, side])),
                 )
             )
-    return sorted(out, key=lambda s: (s.start, s.side))
+    return sorted(out, key=lambda s: (s.start, s.end, round(s.ankle[0], 6), round(s.ankle[2], 6)))
 
 
 def foot_yaw(recording: Recording) -> np.ndarray:

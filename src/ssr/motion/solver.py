@@ -104,6 +104,9 @@ class Solver:
         self.addresses = self.kinematics.addresses
         dofs = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
         lower, upper = symmetric_limits(robot, self.settings.angle_margin)
+        owners = [self.model.body(self.model.joint(name).bodyid[0]).name for name in robot.joint_names]
+        for body in self.limbs.knee_bodies:
+            one_way(lower, upper, owners.index(body), self.settings.angle_margin)
         self.limit = StepLimit(self.model, dofs, lower, upper)
         self.limit.reach = robot.values("max_velocity") * self.settings.velocity_share / FPS
         self._make_tasks(dofs)
@@ -233,3 +236,14 @@ def symmetric_limits(robot: RobotSpec, margin: float) -> tuple[np.ndarray, np.nd
     source, sign = np.array(robot.joint_mirror.source), np.array(robot.joint_mirror.sign)
     ends = np.stack((lower[source] * sign, upper[source] * sign))
     return np.maximum(lower, ends.min(0)) + margin, np.minimum(upper, ends.max(0)) - margin
+
+
+def one_way(lower: np.ndarray, upper: np.ndarray, knee: int, margin: float) -> None:
+    """Keep a knee that can bend both ways on the side it bends further to, `margin` rad from straight.
+
+    Going through straight it would snap: near there a leg's length hardly depends on the knee.
+    """
+    if upper[knee] > -lower[knee]:
+        lower[knee] = max(lower[knee], margin)
+    else:
+        upper[knee] = min(upper[knee], -margin)
