@@ -24,6 +24,15 @@ def test_rewards_rise(tiny):
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.05
 
 
+def test_steps_grow_smaller_over_the_last_third_of_a_run(tiny):
+    config = replace(tiny, ppo=replace(tiny.ppo, desired_kl=0.02, final_desired_kl=0.005))
+    _, algorithm = learner(config)
+    wanted = {}
+    for algorithm.done in (0.0, 2 / 3, 5 / 6, 1.0):
+        wanted[algorithm.done] = algorithm.desired_kl
+    assert list(wanted.values()) == pytest.approx([0.02, 0.02, 0.0125, 0.005])
+
+
 @pytest.mark.parametrize("flag", [None, *AblationConfig.__dataclass_fields__])
 def test_ablations_change_what_they_say_and_nothing_else(tiny, flag):
     config = tiny if flag is None else replace(tiny, ablation=AblationConfig(**{flag: True}))

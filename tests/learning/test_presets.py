@@ -14,6 +14,7 @@ TABLE_9 = {
     "ppo.entropy_coefficient": 0.005,
     "ppo.final_entropy_coefficient": 0.005,
     "ppo.desired_kl": 0.01,
+    "ppo.final_desired_kl": 0.01,
     "network.min_std": 0.2,
     "ppo.trace": 0.95,
     "ppo.discount": 0.99,

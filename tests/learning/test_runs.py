@@ -119,6 +119,8 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         (["--preset", "smoke", "--ranks", "-2", "--run", "RUN"], "--ranks -2"),
         (["--preset", "smoke", "--device", "tpu", "--run", "RUN"], "Unknown device"),
         (["--resume", "nowhere", "--run", "RUN", "--seed", "3"], "leave out --run, --seed"),
+        (["--preset", "smoke", "--network.history", "7", "--run", "RUN"], "Use --task.history"),
+        (["--preset", "smoke", "--network.no-equivariant", "--run", "RUN"], "Use --ablation.no-symmetry"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, arguments, message):
@@ -126,6 +128,11 @@ def test_mistakes_are_one_line(tmp_path, arguments, message):
     with pytest.raises(UserError, match=message) as caught:
         command(given)
     assert "\n" not in str(caught.value)
+
+
+def test_metrics_cut_off_in_mid_line_are_read_up_to_there(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"iteration": 1.0, "kl": 0.1}\n{"iteration": 2.0, "kl"')
+    assert read_metrics(tmp_path) == [{"iteration": 1.0, "kl": 0.1}]
 
 
 def test_explain_prints_the_table(capsys):

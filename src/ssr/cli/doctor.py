@@ -49,7 +49,11 @@ def offscreen_rendering() -> str:
     from ssr.viewer.offscreen import working_backend
 
     backend = working_backend()
-    return f"offscreen pictures through {backend}" if backend else "no offscreen OpenGL: install libegl1 or libosmesa6"
+    return (
+        f"offscreen pictures through {backend}"
+        if backend
+        else "no offscreen OpenGL: install libegl1 or libosmesa6"
+    )
 
 
 def installed(package: str) -> str:

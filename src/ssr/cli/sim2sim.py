@@ -23,9 +23,9 @@ class Options:
     By default as on a robot: `ssr robot-sim` and `ssr deploy` as two processes, by the wall clock. With
     --lockstep in one process, step by step: repeatable, and as fast as the machine allows.
 
-    `ssr sim2sim RUN`: three times 20 s on flat ground.
-
-    `ssr sim2sim RUN --terrain flat stairs_up --level 3 --trials 100 --lockstep --randomize`: as `ssr eval` does.
+        ssr sim2sim RUN                                          three times 20 s on flat ground
+        ssr sim2sim RUN --terrain stairs_up --level 3 --trials 100 --lockstep --randomize
+                                                                 as `ssr eval` does
     """
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]

@@ -13,19 +13,24 @@ from ssr.learning.config import TrainConfig
 
 DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu (two cores), smoke (seconds).
 
-`ssr train --preset cpu`: a new run in runs/.
-
-`ssr train --preset cpu --env.num-envs 128`: any setting can be changed.
-
-`ssr train --preset cpu --explain`: where the preset departs from the paper, and why.
-
-`ssr train --resume RUN`: go on with a run, bit for bit.
-
-`ssr train --continue RUN/small.safetensors`: a new run from a small checkpoint's weights.
-
-`torchrun --nnodes 2 --nproc-per-node 8 … -m -- ssr.cli.main train --run DIR`: on several machines.
+    ssr train --preset cpu                       a new run in runs/
+    ssr train --preset cpu --env.num-envs 128    any setting can be changed
+    ssr train --preset cpu --explain             where the preset departs from the paper, and why
+    ssr train --resume RUN                       go on with a run, bit for bit
+    ssr train --continue RUN/small.safetensors   a new run from a small checkpoint's weights
+    torchrun --nnodes 2 --nproc-per-node 8 -m -- ssr.cli.main train --run DIR
+                                                 on several machines
 
 Ctrl-C saves and stops."""
+
+#: Settings of the networks that follow from others, and what to set instead.
+FOLLOWS = {
+    "equivariant": "--ablation.no-symmetry or --ablation.input-symmetry",
+    "history": "--task.history",
+    "streams": "--ablation.no-foothold or --ablation.no-style",
+    "discriminators": "--ablation.single-discriminator",
+    "amp-window": "--style.frames",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,7 @@ def run(argv: list[str]) -> int:
     from ssr.learning.distribution import starts_the_run, under_torchrun
     from ssr.learning.run_directory import default_path
 
+    _refuse_what_follows(argv)
     name = asked_preset(argv)
     base = presets.preset(name) if name is not None else presets.preset("cpu")
     small = _path_after(argv, "--continue")
@@ -86,6 +92,14 @@ def run(argv: list[str]) -> int:
     if starts_the_run():
         print(path)
     return 0
+
+
+def _refuse_what_follows(argv: list[str]) -> None:
+    for word in argv:
+        flag = word.partition("=")[0].replace("_", "-")
+        instead = FOLLOWS.get(flag.removeprefix("--network.").removeprefix("no-"))
+        if flag.startswith("--network.") and instead is not None:
+            raise UserError(f"{flag} follows from other settings. Use {instead}.")
 
 
 def _path_after(argv: list[str], flag: str) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import exp
 from typing import Any
 
 import torch
@@ -125,6 +126,7 @@ class SSR:
         self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
         self.last_privileged = torch.zeros(num_envs, sizes["privileged"], device=device)
         self.t = 0
+        self.done = 0.0  #: share of the run that is over, in [0, 1]
 
     # ---- acting -----------------------------------------------------------------------------------------
 
@@ -239,7 +241,7 @@ class SSR:
                 mirror=self._mirror(),
                 ranks=self.ranks,
             )
-            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.min_std)
+            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.min_std, self.desired_kl)
         with clock("encoder"):
             mirrored = self.first_hidden[1] if self.mirrors_input else None
             metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
@@ -263,6 +265,12 @@ class SSR:
         return share * ppo.entropy_coefficient + (1.0 - share) * ppo.final_entropy_coefficient
 
     @property
+    def desired_kl(self) -> float:
+        """Smaller steps over the last third of a run: small batches leave the policy trembling otherwise."""
+        ppo, late = self.config.ppo, min(max(3.0 * self.done - 2.0, 0.0), 1.0)
+        return (1.0 - late) * ppo.desired_kl + late * ppo.final_desired_kl
+
+    @property
     def min_std(self) -> float:
         """Enough noise to lift a foot while the bootstrap lasts; the networks' own floor holds after it."""
         return self.schedule.bootstrap * self.config.ppo.bootstrap_min_std
@@ -270,9 +278,7 @@ class SSR:
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task
         longest = task.control_steps(task.termination.episode_seconds)
-        survival = min(
-            1.0, 1.0 / max(1e-6, metrics.get("falls_per_minute", 0.0) * longest * task.control_period / 60)
-        )
+        survival = exp(-metrics.get("falls_per_minute", 0.0) * longest * task.control_period / 60)
         self.schedule.advance(metrics.get("tracking", 0.0), survival)
         metrics |= {"bootstrap": self.schedule.bootstrap, "ramp": self.schedule.ramp}
 

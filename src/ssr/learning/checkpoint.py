@@ -51,8 +51,12 @@ def save(run: Path, iteration: int, state: Any, *, kept: int = 2, ranks: Ranks =
             "files": {name: digest(partial / name) for name in names},
         }
         write_json(partial / STATE, content | {"sha256": _seal(content)})
-        shutil.rmtree(final, ignore_errors=True)
+        replaced = folder / f".{iteration:06d}.replaced"
+        shutil.rmtree(replaced, ignore_errors=True)
+        if final.exists():  # moved aside first, so that a complete one is always a rename away
+            os.replace(final, replaced)
         os.replace(partial, final)
+        shutil.rmtree(replaced, ignore_errors=True)
         for old in checkpoints(run)[:-kept]:
             shutil.rmtree(old, ignore_errors=True)
     ranks.wait()

@@ -23,6 +23,7 @@ class PPOConfig:
     min_learning_rate: float = 1e-5
     max_learning_rate: float = 1e-3
     desired_kl: float = 0.01
+    final_desired_kl: float = 0.01  #: reached at the end of a run, over its last third
     clip: float = 0.2  #: of ratio and of value change
     discount: float = 0.99  #: γ
     trace: float = 0.95  #: λ
@@ -130,7 +131,7 @@ class ScheduleConfig:
     ramp: bool = False  #: begin without dynamics randomization
     walking_ratio: float = 0.75  #: speed along the command ÷ commanded speed that counts as walking
     losing_ratio: float = 0.45  #: below it the bootstrap comes back
-    walking_survival: float = 0.5  #: mean episode length ÷ the longest possible
+    walking_survival: float = 0.4  #: share of the longest episodes that would be survived
     fade_iterations: int = 200  #: of walking, from full bootstrap to none
     ramp_iterations: int = 400  #: of walking, from no randomization to all of it
     smoothing: float = 0.9  #: of the measured ratio, per iteration

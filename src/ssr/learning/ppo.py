@@ -122,6 +122,7 @@ class PPO:
             config,
             ranks,
         )
+        self.desired_kl = config.desired_kl
         self.optimizer = FlatAdam(
             {"actor": actor, "critics": critics},
             learning_rate=config.learning_rate,
@@ -130,9 +131,18 @@ class PPO:
         )
 
     def update(
-        self, batch: Batch, std: Tensor, entropy_coefficient: float, min_std: float = 0.0
+        self,
+        batch: Batch,
+        std: Tensor,
+        entropy_coefficient: float,
+        min_std: float = 0.0,
+        desired_kl: float | None = None,
     ) -> dict[str, float]:
-        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted, min_std its floor."""
+        """Several epochs over shuffled minibatches.
+
+        std: (A,) of the policy that acted, min_std its floor. desired_kl: as configured unless given.
+        """
+        self.desired_kl = self.config.desired_kl if desired_kl is None else desired_kl
         old_std = std.clone()
         size = batch.size // self.config.minibatches
         sums: dict[str, float] = {}
@@ -197,8 +207,8 @@ class PPO:
     def _adapt(self, kl: float) -> None:
         """The learning rate falls where the policy moved too far and rises where it hardly moved."""
         config, rate = self.config, self.optimizer.learning_rate
-        if kl > 2.0 * config.desired_kl:
+        if kl > 2.0 * self.desired_kl:
             rate /= 1.5
-        elif 0.0 < kl < 0.5 * config.desired_kl:
+        elif 0.0 < kl < 0.5 * self.desired_kl:
             rate *= 1.5
         self.optimizer.learning_rate = min(max(rate, config.min_learning_rate), config.max_learning_rate)

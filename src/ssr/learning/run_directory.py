@@ -58,13 +58,7 @@ class RunDirectory:
         path = self.path / METRICS
         if not path.exists():
             return
-        kept = []
-        for line in path.read_text().splitlines():
-            try:
-                if json.loads(line)["iteration"] <= iteration:
-                    kept.append(line + "\n")
-            except (ValueError, KeyError):
-                continue  # cut off in the middle of a line
+        kept = [json.dumps(row) + "\n" for row in read_metrics(self.path) if row["iteration"] <= iteration]
         partial = path.with_name(f".{METRICS}.partial")
         partial.write_text("".join(kept))
         os.replace(partial, path)
@@ -96,8 +90,16 @@ class RunDirectory:
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """All metrics of a run, one dictionary per iteration."""
+    """All metrics of a run, one dictionary per iteration; a line cut off by a kill is left out."""
     path = run / METRICS
     if not path.is_file():
         raise UserError(f"{run} has no {METRICS}. Give a run directory made by `ssr train`.")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    rows = []
+    for line in path.read_text().splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and "iteration" in row:
+            rows.append(row)
+    return rows

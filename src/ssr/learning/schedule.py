@@ -13,7 +13,7 @@ class Schedule:
         self.bootstrap = 1.0 if config.bootstrap else 0.0
         self.ramp = 0.0 if config.ramp else 1.0
         self.tracking = 0.0  #: smoothed speed along the command ÷ commanded speed
-        self.survival = 0.0  #: smoothed mean episode length ÷ the longest possible
+        self.survival = 0.0  #: smoothed share of the longest episodes that would be survived
 
     def advance(self, tracking: float, survival: float) -> None:
         """tracking and survival of one iteration."""

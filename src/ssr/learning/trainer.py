@@ -40,6 +40,7 @@ class Trainer:
                 self.observation = env.restart(transition.ended)
         top = getattr(getattr(env, "progress", None), "reached_top", None)
         algorithm.statistics.levels(env.levels, env.field.type, top)
+        algorithm.done = self.iteration / max(1, algorithm.config.run.iterations)
         metrics = algorithm.update()
         self._prepare_worlds()
         self.iteration += 1
