@@ -9,7 +9,6 @@ from ssr.physics.simulator import QUATERNION, PhysicsState, ResetPose
 from ssr.robots import load
 from ssr.symmetry.layout import AXIAL, POLAR, apply
 from ssr.task.config import RandomizationConfig
-from ssr.task.frames import yaw_quaternion
 from ssr.task.randomization import draw_dynamics
 from ssr.terrain.kinds import TILE_POOL, make_tile
 from ssr.vision.mounting import product
@@ -39,6 +38,11 @@ def mirrored_state(state: PhysicsState, robot) -> dict[str, torch.Tensor]:
         "local_hand_position": swap(state.local_hand_position),
         "local_sole_position": swap(state.local_sole_position),
     }
+
+
+def yaw_quaternion(yaw: torch.Tensor) -> torch.Tensor:
+    zero = torch.zeros_like(yaw)
+    return torch.stack([torch.cos(yaw / 2), zero, zero, torch.sin(yaw / 2)], dim=-1)
 
 
 def random_pose(robot, count: int, generator: torch.Generator, ground: torch.Tensor) -> ResetPose:

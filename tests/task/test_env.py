@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ssr.errors import UserError
+from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
 from ssr.task.config import NoiseConfig, TaskConfig, TerrainConfig
@@ -143,8 +144,8 @@ def test_behind_the_hardest_tile_any_direction_may_be_asked_for() -> None:
     assert not transition.ended[0]
     env.commands.still.fill_(False)
     env.commands.free[0] = torch.tensor([0.1, -0.3, 1.1])
-    asked = env.commands.current(torch.zeros(2), env.progress.omnidirectional)
-    assert torch.allclose(asked[0], torch.tensor([0.1, -0.3, 1.1]))
+    asked = env.commands.current(np.zeros(2, np.float32), env.progress.omnidirectional)
+    assert np.allclose(asked[0], [0.1, -0.3, 1.1])
 
 
 @pytest.mark.parametrize(
@@ -285,7 +286,7 @@ def test_a_new_command_is_seen_before_it_counts() -> None:
     transition = env.step(torch.zeros(4, 21))
     seen = env.restart(transition.ended)
     parts = env.layouts.proprioception
-    asked = env.commands.current(transition.base_yaw, env.progress.omnidirectional)
+    asked = torch.from_numpy(env.commands.current(transition.base_yaw.numpy(), env.progress.omnidirectional))
     scale = torch.tensor([2.0, 2.0, 0.2])
     assert torch.allclose(parts.get(seen.history[:, -1], "command"), asked * scale, atol=1e-5)
     assert torch.allclose(parts.get(transition.privileged[:, :72], "command"), asked * scale, atol=1e-5)
@@ -299,6 +300,24 @@ def test_walking_off_the_apron_as_told_is_no_failure() -> None:
     env.simulator.qpos[0, 1] = 4.2
     transition = env.step(torch.zeros(2, 21))
     assert transition.truncated.tolist() == [True, False] and not transition.terminated.any()
+
+
+def test_clocks_that_do_not_match_are_refused_in_one_line() -> None:
+    with pytest.raises(UserError, match=r"4 physics steps of 0\.002 s last 0\.008 s") as error:
+        make(1, physics=PhysicsConfig(timestep=0.002))
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_who_restarts_leaves_what_others_see_and_what_was_reported_as_it_was() -> None:
+    env = make(6)
+    env.reset()
+    transition = env.step(torch.zeros(6, 21))
+    reported, contact = transition.privileged.clone(), transition.feet.contact.clone()
+    ended = torch.tensor([False, True, False, False, True, False])
+    seen = env.restart(ended)
+    assert torch.equal(transition.privileged, reported) and torch.equal(transition.feet.contact, contact)
+    assert torch.equal(seen.privileged[~ended], reported[~ended])
+    assert not torch.isclose(seen.privileged[ended], reported[ended]).all(-1).any()
 
 
 @pytest.mark.parametrize("wrong", [{"kinds": ("lava",)}, {"kinds": ()}, {"first_level": 25}, {"variants": 0}])

@@ -47,8 +47,13 @@ def test_past_the_top_any_level_follows() -> None:
 
 
 def test_crossing_takes_half_a_metre_beyond_the_last_edge() -> None:
-    x = torch.tensor([5.7, 5.75, 6.0, 1.0, 1.25, 0.9])
-    first, last = torch.full((6,), 1.5), torch.full((6,), 5.25)
-    assert crossed(x, first, last).tolist() == [False, True, True, False, False, False]
-    backward = torch.tensor([False, False, False, True, True, True])
-    assert crossed(x, first, last, backward).tolist() == [False, True, True, True, False, True]
+    places, first, last = (5.7, 5.75, 6.0, 1.0, 1.25, 0.9), 1.5, 5.25
+    assert [crossed(x, first, last) for x in places] == [False, True, True, False, False, False]
+    assert [crossed(x, first, last, True) for x in places[3:]] == [True, False, True]
+
+
+def test_levels_are_asked_for_some_worlds_only() -> None:
+    level, crossed_it = torch.tensor([3, 4, 5]), torch.tensor([True, True, False])
+    distance, no = torch.full((3,), 6.0), torch.zeros(3, dtype=torch.bool)
+    asked = next_levels(level, crossed_it, distance, distance, no, env_ids=torch.tensor([1, 2]))
+    assert asked.tolist() == [5, 5] and level.tolist() == [3, 4, 5]

@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 import torch
 from mujoco.batch import Batch, SimulationError
+from numba import njit
 from torch import Tensor
 
-from ssr.physics.readout import Addresses, Readout
+from ssr.physics.readout import Addresses, Reading, Readout
 from ssr.physics.simulator import Dynamics, PhysicsState, ResetPose
 from ssr.physics.world import PARKED, PhysicsConfig, build_world, terrain_name
 from ssr.robots.spec import RobotSpec
@@ -54,16 +55,15 @@ class MujocoSimulator:
         self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
         read = ("qpos", "qvel", "sensordata", "site_xpos", "site_xmat", "actuator_force")
         self._readout = Readout({name: bind(name) for name in read}, self._addresses(), dtype)
-        self._qpos, self._qvel = torch.from_numpy(self.qpos), torch.from_numpy(self.qvel)
-        self._ctrl = torch.from_numpy(self.ctrl)
 
     def _name_everything(self) -> None:
         """Resolve names to indices once; nothing later relies on an order in the model."""
         model, robot = self.model, self.robot
         joints = [model.joint(name) for name in robot.joint_names]
-        self._joint_qpos = torch.tensor([int(j.qposadr[0]) for j in joints])
-        self._joint_qvel = torch.tensor([int(j.dofadr[0]) for j in joints])
-        self._actuator = torch.tensor([model.actuator(name).id for name in robot.joint_names])
+        self._joint_qpos = np.array([int(j.qposadr[0]) for j in joints])
+        self._joint_qvel = np.array([int(j.dofadr[0]) for j in joints])
+        self._actuator = np.array([model.actuator(name).id for name in robot.joint_names])
+        self._kp, self._kd = (np.array(robot.values(name)) for name in ("kp", "kd"))
         bodies = [model.body(i) for i in range(1, model.nbody)]
         self.body_names = tuple(b.name for b in bodies)
         if self.body_names[0] != robot.base_link:
@@ -79,9 +79,9 @@ class MujocoSimulator:
         model, sides = self.model, ("right", "left")
         sensor = lambda name: int(model.sensor(name).adr[0])
         return Addresses(
-            joint_qpos=self._joint_qpos.numpy(),
-            joint_qvel=self._joint_qvel.numpy(),
-            actuator=self._actuator.numpy(),
+            joint_qpos=self._joint_qpos,
+            joint_qvel=self._joint_qvel,
+            actuator=self._actuator,
             sole=np.array([model.site(f"{side}_sole").id for side in sides]),
             hand=np.array([model.site(f"{side}_hand").id for side in sides]),
             foot_velocity=np.array([sensor(f"{side}_foot_velocity") for side in sides]),
@@ -90,8 +90,8 @@ class MujocoSimulator:
         )
 
     def step(self, targets: Tensor, substeps: int) -> None:
-        self._ctrl[:, self._actuator] = targets.to(torch.float64)
-        self._open_reachable_boxes()
+        self.ctrl[:, self._actuator] = targets.numpy()
+        _open_near_boxes(self.qpos, self._box_range, self._terrain, self._solid)
         self.advance(substeps)
 
     def advance(self, substeps: int) -> None:
@@ -102,14 +102,12 @@ class MujocoSimulator:
             # MuJoCo kept these worlds' states; mark them so that `finite` reports them.
             self.qpos[error.ids] = np.nan
 
-    def _open_reachable_boxes(self) -> None:
-        """Wide boxes defeat bounding spheres; leaving far ones out makes stairs a third cheaper."""
-        x = self.qpos[:, :1]
-        near = (self._box_range[..., 0] < x + REACH) & (self._box_range[..., 1] > x - REACH)
-        self._solid[:, self._terrain] = near
-
     def state(self) -> PhysicsState:
-        return PhysicsState(**self._readout())
+        arrays = self.read()._asdict()
+        return PhysicsState(**{name: torch.from_numpy(value) for name, value in arrays.items()})
+
+    def read(self, env_ids: Tensor | None = None) -> Reading:
+        return self._readout(None if env_ids is None else env_ids.numpy())
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
         position = self._outputs["xpos"][:, self._links].to(self.dtype)
@@ -118,59 +116,48 @@ class MujocoSimulator:
     def reset(self, env_ids: Tensor, pose: ResetPose) -> None:
         ids = env_ids.numpy()
         self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-        self._qpos[env_ids, :3] = pose.base_position.double()
-        self._qpos[env_ids, 3:7] = pose.base_quaternion.double()
-        self._qvel[env_ids, :3] = pose.base_velocity.double()
-        self._qvel[env_ids, 3:6] = pose.base_angular_velocity.double()
-        self._qpos[env_ids[:, None], self._joint_qpos] = pose.joint_position.double()
-        self._qvel[env_ids[:, None], self._joint_qvel] = pose.joint_velocity.double()
-        self._ctrl[env_ids[:, None], self._actuator] = pose.joint_position.double()
+        self.qpos[ids, :3] = pose.base_position.numpy()
+        self.qpos[ids, 3:7] = pose.base_quaternion.numpy()
+        self.qvel[ids, :3] = pose.base_velocity.numpy()
+        self.qvel[ids, 3:6] = pose.base_angular_velocity.numpy()
+        joints = pose.joint_position.numpy()
+        self.qpos[ids[:, None], self._joint_qpos] = joints
+        self.qvel[ids[:, None], self._joint_qvel] = pose.joint_velocity.numpy()
+        self.ctrl[ids[:, None], self._actuator] = joints
         self.batch.forward(ids, stage=STAGE)
 
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
-        rows = np.stack([tile.rows(self.pool) for tile in tiles])
-        used = np.arange(self.pool)[None] < np.array([len(tile.boxes) for tile in tiles])[:, None]
-        half = rows[..., 3:6]
-        at = (env_ids.numpy()[:, None], self._terrain[None])
         expand = self.batch.expand
-        expand("geom_pos")[at] = np.where(used[..., None], rows[..., :3], PARKED)
-        pitch = rows[..., 6] / 2
-        zero = np.zeros_like(pitch)
-        expand("geom_quat")[at] = np.stack([np.cos(pitch), zero, np.sin(pitch), zero], axis=-1)
-        expand("geom_size")[at] = half
-        expand("geom_rbound")[at] = np.linalg.norm(half, axis=-1)
-        reach = np.where(rows[..., 6] == 0.0, half[..., 0], half[..., 0] + half[..., 2])
-        self._box_range[env_ids.numpy()] = np.stack([rows[..., 0] - reach, rows[..., 0] + reach], axis=-1)
-        expand("geom_aabb")[at] = np.concatenate([np.zeros_like(half), half], axis=-1)
+        for world, tile in zip(env_ids.tolist(), tiles, strict=True):
+            _lay(
+                tile.rows(self.pool), len(tile.boxes), self._terrain,
+                expand("geom_pos")[world], expand("geom_quat")[world], expand("geom_size")[world],
+                expand("geom_rbound")[world], expand("geom_aabb")[world], self._box_range[world],
+            )  # fmt: skip
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
-        ids = env_ids.numpy()
-        model, expand = self.model, self.batch.expand
-        scale = dynamics.link_mass_scale.double().numpy().copy()
+        ids, model, expand = env_ids.numpy(), self.model, self.batch.expand
+        drawn = {name: value.numpy().astype(np.float64) for name, value in vars(dynamics).items()}
+        scale, offset = drawn["link_mass_scale"], drawn["link_com_offset"]
         mass = model.body_mass[None, 1:] * scale
-        loaded = mass[:, 0] + dynamics.base_added_mass.double().numpy()
+        loaded = mass[:, 0] + drawn["base_added_mass"]
         scale[:, 0] *= loaded / mass[:, 0]
         mass[:, 0] = loaded
         expand("body_mass")[ids, 1:] = mass
         expand("body_inertia")[ids, 1:] = model.body_inertia[None, 1:] * scale[..., None]
-        offset = dynamics.link_com_offset.double().numpy().copy()
-        offset[:, 0] += dynamics.base_com_offset.double().numpy()
+        offset[:, 0] += drawn["base_com_offset"]
         expand("body_ipos")[ids, 1:] = model.body_ipos[None, 1:] + offset
-        strength = dynamics.motor_strength.double().numpy()
-        actuator = self._actuator.numpy()
-        kp = self.robot.values("kp") * dynamics.kp_scale.double().numpy() * strength
-        kd = self.robot.values("kd") * dynamics.kd_scale.double().numpy() * strength
-        at = (ids[:, None], actuator[None])
+        kp = self._kp * drawn["kp_scale"] * drawn["motor_strength"]
+        kd = self._kd * drawn["kd_scale"] * drawn["motor_strength"]
+        at = (ids[:, None], self._actuator[None])
         expand("actuator_gainprm")[(*at, 0)] = kp
         expand("actuator_biasprm")[(*at, 1)] = -kp
         expand("actuator_biasprm")[(*at, 2)] = -kd
-        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = dynamics.friction.double().numpy()[
-            :, None
-        ]
+        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = drawn["friction"][:, None]
         self.batch.set_const(ids)
 
     def push(self, env_ids: Tensor, velocity: Tensor) -> None:
-        self._qvel[env_ids, :3] += velocity.double()
+        self.qvel[env_ids.numpy(), :3] += velocity.numpy()
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that decides the next step: integration states and per-world model fields."""
@@ -185,6 +172,33 @@ class MujocoSimulator:
         self.batch.set_const()
         self.batch.state[:] = state["state"].numpy()
         self.batch.forward(stage=STAGE)
+
+
+@njit(cache=True, nogil=True)
+def _open_near_boxes(qpos, box_range, terrain, solid):
+    """Wide boxes defeat bounding spheres; leaving far ones out makes stairs a third cheaper."""
+    for i in range(len(qpos)):
+        x = qpos[i, 0]
+        for b in range(len(terrain)):
+            solid[i, terrain[b]] = box_range[i, b, 0] < x + REACH and box_range[i, b, 1] > x - REACH
+
+
+@njit(cache=True, nogil=True)
+def _lay(rows, used, terrain, position, quaternion, size, radius, bounds, box_range):
+    """Write a tile's box rows (pool, 7) into one world's geom fields; the rows from `used` on are parked."""
+    for b in range(len(rows)):
+        geom, half, pitch = terrain[b], rows[b, 3:6], rows[b, 6]
+        position[geom] = rows[b, 0:3]
+        if b >= used:
+            position[geom] = PARKED
+        quaternion[geom] = (np.cos(pitch / 2), 0.0, np.sin(pitch / 2), 0.0)
+        size[geom] = half
+        radius[geom] = np.sqrt(half[0] ** 2 + half[1] ** 2 + half[2] ** 2)
+        bounds[geom, 0:3] = 0.0
+        bounds[geom, 3:6] = half
+        reach = half[0] if pitch == 0.0 else half[0] + half[2]
+        box_range[b, 0] = rows[b, 0] - reach
+        box_range[b, 1] = rows[b, 0] + reach
 
 
 def _body_mirror(model: mujoco.MjModel, robot: RobotSpec) -> tuple[int, ...]:

@@ -1,42 +1,67 @@
-"""Reading MuJoCo's arrays into named tensors in one compiled pass: hundreds of small tensor operations would
+"""Reading MuJoCo's arrays into named ones in one compiled pass: hundreds of small tensor operations would
 cost a small batch as much as its physics."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numba import njit
-from torch import Tensor
 
-PAIR = (2, 3)
 SANE = 1e3  #: a position or velocity beyond this (m, rad, m/s, rad/s) means the world has blown up
 
 
-def fields_of(joints: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of one world's row, in the order `_read` writes them."""
+class Reading(NamedTuple):
+    """`PhysicsState` as NumPy arrays, for kernels; see there."""
+
+    base_position: np.ndarray
+    base_quaternion: np.ndarray
+    base_velocity: np.ndarray
+    base_angular_velocity: np.ndarray
+    joint_position: np.ndarray
+    joint_velocity: np.ndarray
+    applied_torque: np.ndarray
+    sole_position: np.ndarray
+    sole_yaw: np.ndarray
+    foot_velocity: np.ndarray
+    foot_force: np.ndarray
+    hand_position: np.ndarray
+    body_force: np.ndarray
+    yaw: np.ndarray
+    gravity: np.ndarray
+    local_velocity: np.ndarray
+    local_foot_velocity: np.ndarray
+    local_hand_position: np.ndarray
+    local_sole_position: np.ndarray
+    finite: np.ndarray
+
+
+def shapes_of(joints: int) -> dict[str, tuple[int, ...]]:
+    """One world's share of each field."""
+    vector, pair, per_joint = (3,), (2, 3), (joints,)
     return {
-        "base_position": (3,),
+        "base_position": vector,
         "base_quaternion": (4,),
-        "base_velocity": (3,),
-        "base_angular_velocity": (3,),
-        "joint_position": (joints,),
-        "joint_velocity": (joints,),
-        "applied_torque": (joints,),
-        "sole_position": PAIR,
-        "foot_velocity": PAIR,
-        "foot_force": PAIR,
-        "hand_position": PAIR,
+        "base_velocity": vector,
+        "base_angular_velocity": vector,
+        "joint_position": per_joint,
+        "joint_velocity": per_joint,
+        "applied_torque": per_joint,
+        "sole_position": pair,
         "sole_yaw": (2,),
+        "foot_velocity": pair,
+        "foot_force": pair,
+        "hand_position": pair,
         "body_force": (),
         "yaw": (),
-        "gravity": (3,),
-        "local_velocity": (3,),
-        "local_foot_velocity": PAIR,
-        "local_hand_position": PAIR,
-        "local_sole_position": PAIR,
+        "gravity": vector,
+        "local_velocity": vector,
+        "local_foot_velocity": pair,
+        "local_hand_position": pair,
+        "local_sole_position": pair,
+        "finite": (),
     }
 
 
@@ -55,29 +80,29 @@ class Addresses:
 
 
 class Readout:
-    """Rows of `fields_of`, read from a batch's arrays, as a dict of tensors that share one new buffer."""
+    """Reads worlds from a batch's arrays into new ones."""
 
     def __init__(self, arrays: dict[str, np.ndarray], addresses: Addresses, dtype: torch.dtype) -> None:
-        self.arrays, self.addresses, self.dtype = arrays, addresses, dtype
-        self.fields = fields_of(len(addresses.joint_qpos))
-        self.sizes = [prod(shape) for shape in self.fields.values()]
+        self.arrays, self.addresses = arrays, addresses
+        kind = torch.empty(0, dtype=dtype).numpy().dtype
+        shapes = shapes_of(len(addresses.joint_qpos))
+        self.fields = [
+            (shapes[name], np.dtype(bool) if name == "finite" else kind) for name in Reading._fields
+        ]
+        self.everywhere = np.arange(len(arrays["qpos"]))
 
-    def __call__(self) -> dict[str, Tensor]:
+    def __call__(self, worlds: np.ndarray | None = None) -> Reading:
+        """Of the (m,) `worlds`, by default all of them. One that has blown up reads as zeros, upright."""
         a, at = self.arrays, self.addresses
-        count = len(a["qpos"])
-        rows = torch.empty(count, sum(self.sizes), dtype=self.dtype)
-        finite = torch.empty(count, dtype=torch.bool)
+        worlds = self.everywhere if worlds is None else worlds
+        out = tuple([np.empty((len(worlds), *shape), dtype) for shape, dtype in self.fields])
         _read(
+            worlds,
             a["qpos"], a["qvel"], a["sensordata"], a["site_xpos"], a["site_xmat"], a["actuator_force"],
             at.joint_qpos, at.joint_qvel, at.actuator, at.sole, at.hand,
-            at.foot_velocity, at.foot_force, at.body_force, rows.numpy(), finite.numpy(),
+            at.foot_velocity, at.foot_force, at.body_force, out,
         )  # fmt: skip
-        parts = rows.split(self.sizes, dim=1)
-        out = {
-            name: part if len(shape) == 1 else part.view(count, *shape)
-            for (name, shape), part in zip(self.fields.items(), parts, strict=True)
-        }
-        return out | {"finite": finite}
+        return Reading(*out)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -92,50 +117,78 @@ def _to_base(q: np.ndarray, x: float, y: float, z: float) -> tuple[float, float,
     )
 
 
+@njit(cache=True, nogil=True)
+def _sane(values: np.ndarray) -> bool:
+    sane = True
+    for value in values:
+        sane &= abs(value) < SANE  # which a NaN is not
+    return sane
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _read(
-    qpos, qvel, sensor, site, matrix, force, joint_qpos, joint_qvel, actuator, sole, hand,
-    foot_velocity, foot_force, body_force, out, finite,
+    worlds, qpos, qvel, sensor, site, matrix, force, joint_qpos, joint_qvel, actuator, sole, hand,
+    foot_velocity, foot_force, body_force, outputs,
 ):  # fmt: skip
-    joints = len(joint_qpos)
-    for i in range(len(qpos)):
-        p, q, row = qpos[i], qpos[i, 3:7], out[i]
-        sane = True  # a NaN fails the comparison
-        for c in range(qpos.shape[1]):
-            sane = sane and abs(p[c]) < SANE
-        for c in range(qvel.shape[1]):
-            sane = sane and abs(qvel[i, c]) < SANE
-        finite[i] = sane
-        row[0:7] = p[0:7]
-        row[7:13] = qvel[i, 0:6]
-        k = 13
-        for j in range(joints):
-            row[k + j] = p[joint_qpos[j]]
-            row[k + joints + j] = qvel[i, joint_qvel[j]]
-            row[k + 2 * joints + j] = force[i, actuator[j]]
-        k += 3 * joints
-        local = k + 24 + 2 + 1 + 1 + 3  # after the pairs, two yaws, body force, yaw and gravity
+    out = Reading(*outputs)
+    for k in range(len(worlds)):
+        i = worlds[k]
+        p, v, q = qpos[i], qvel[i], qpos[i, 3:7]
+        out.finite[k] = _sane(p) and _sane(v)
+        if not out.finite[k]:
+            _upright(out, k)
+            continue
+        w, x, y, z = q[0], q[1], q[2], q[3]
+        out.base_position[k] = p[0:3]
+        out.base_quaternion[k] = q
+        out.base_velocity[k] = v[0:3]
+        out.base_angular_velocity[k] = v[3:6]
+        out.yaw[k] = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        out.gravity[k, 0] = 2 * (w * y - x * z)
+        out.gravity[k, 1] = -2 * (w * x + y * z)
+        out.gravity[k, 2] = 2 * (x * x + y * y) - 1
+        out.local_velocity[k] = _to_base(q, v[0], v[1], v[2])
+        for j in range(len(joint_qpos)):
+            out.joint_position[k, j] = p[joint_qpos[j]]
+            out.joint_velocity[k, j] = v[joint_qvel[j]]
+            out.applied_torque[k, j] = force[i, actuator[j]]
         for s in range(2):
-            v, f = foot_velocity[s], foot_force[s]
+            foot, arm = site[i, sole[s]], site[i, hand[s]]
+            speed, push = sensor[i, foot_velocity[s] :], sensor[i, foot_force[s] :]
             for c in range(3):
-                row[k + 3 * s + c] = site[i, sole[s], c]
-                row[k + 6 + 3 * s + c] = sensor[i, v + c]
-                row[k + 12 + 3 * s + c] = -sensor[i, f + c]  # the sensor gives the foot's force on the ground
-                row[k + 18 + 3 * s + c] = site[i, hand[s], c]
-            row[k + 24 + s] = np.arctan2(matrix[i, sole[s], 3], matrix[i, sole[s], 0])
-            at = local + 3 + 3 * s
-            row[at], row[at + 1], row[at + 2] = _to_base(q, sensor[i, v], sensor[i, v + 1], sensor[i, v + 2])
-            for kind, point in ((6, site[i, hand[s]]), (12, site[i, sole[s]])):
-                x, y, z = _to_base(q, point[0] - p[0], point[1] - p[1], point[2] - p[2])
-                row[at + kind], row[at + kind + 1], row[at + kind + 2] = x, y, z
+                out.sole_position[k, s, c] = foot[c]
+                out.hand_position[k, s, c] = arm[c]
+                out.foot_velocity[k, s, c] = speed[c]
+                out.foot_force[k, s, c] = -push[c]  # the sensor gives the foot's force on the ground
+            out.sole_yaw[k, s] = np.arctan2(matrix[i, sole[s], 3], matrix[i, sole[s], 0])
+            out.local_foot_velocity[k, s] = _to_base(q, speed[0], speed[1], speed[2])
+            out.local_hand_position[k, s] = _to_base(q, arm[0] - p[0], arm[1] - p[1], arm[2] - p[2])
+            out.local_sole_position[k, s] = _to_base(q, foot[0] - p[0], foot[1] - p[1], foot[2] - p[2])
         largest = 0.0
         for b in body_force:
             largest = max(largest, np.sqrt(sensor[i, b] ** 2 + sensor[i, b + 1] ** 2 + sensor[i, b + 2] ** 2))
-        k += 26
-        w, x, y, z = q[0], q[1], q[2], q[3]
-        row[k] = largest
-        row[k + 1] = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-        row[k + 2] = 2 * (w * y - x * z)
-        row[k + 3] = -2 * (w * x + y * z)
-        row[k + 4] = 2 * (x * x + y * y) - 1
-        row[local], row[local + 1], row[local + 2] = _to_base(q, qvel[i, 0], qvel[i, 1], qvel[i, 2])
+        out.body_force[k] = largest
+
+
+@njit(nogil=True)
+def _upright(out, k):
+    """World k of `out` at the origin, at rest, upright."""
+    out.base_position[k] = 0.0
+    out.base_quaternion[k] = (1.0, 0.0, 0.0, 0.0)
+    out.base_velocity[k] = 0.0
+    out.base_angular_velocity[k] = 0.0
+    out.joint_position[k] = 0.0
+    out.joint_velocity[k] = 0.0
+    out.applied_torque[k] = 0.0
+    out.sole_position[k] = 0.0
+    out.sole_yaw[k] = 0.0
+    out.foot_velocity[k] = 0.0
+    out.foot_force[k] = 0.0
+    out.hand_position[k] = 0.0
+    out.body_force[k] = 0.0
+    out.yaw[k] = 0.0
+    out.gravity[k] = (0.0, 0.0, -1.0)
+    out.local_velocity[k] = 0.0
+    out.local_foot_velocity[k] = 0.0
+    out.local_hand_position[k] = 0.0
+    out.local_sole_position[k] = 0.0

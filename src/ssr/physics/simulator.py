@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from ssr.physics.readout import Reading
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.layout import AXIAL, POLAR, Mirror, apply
 from ssr.terrain.tile import Tile
@@ -19,7 +20,7 @@ from ssr.terrain.tile import Tile
 
 @dataclass(frozen=True, kw_only=True)
 class PhysicsState:
-    """All worlds after a step. n worlds, J policy joints, L links that carry shapes."""
+    """Worlds after a step. n worlds, J policy joints."""
 
     base_position: Tensor  #: (n, 3)
     base_quaternion: Tensor  #: (n, 4) w x y z
@@ -108,7 +109,11 @@ class Simulator(Protocol):
     def step(self, targets: Tensor, substeps: int) -> None:
         """Hold joint targets (n, J) in radians for `substeps` physics steps."""
 
-    def state(self) -> PhysicsState: ...
+    def state(self) -> PhysicsState:
+        """Of all worlds. One that has blown up reads as zeros, upright."""
+
+    def read(self, env_ids: Tensor | None = None) -> Reading:
+        """The same as arrays; of these (m,) worlds, by default all."""
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
         """Positions (n, L, 3) and quaternions (n, L, 4) of the links that carry shapes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
 from ssr.task.config import CommandConfig, TaskConfig
-from ssr.task.frames import wrap
+from ssr.task.frames import into_yaw, wrap
 from ssr.task.saving import NamedTensors
 from ssr.terrain.settings import TERRAIN_TYPES
 
@@ -16,17 +16,17 @@ BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for s
 STRAIGHT = 0.2  #: share of the heading range that a beginner meets
 
 
-def table_4(config: CommandConfig) -> tuple[Tensor, Tensor]:
-    """Speed (types, 2) in m/s and heading (types, 2) in radians, by terrain type."""
+def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Speed (types, 2) in m/s and heading (types, 2) in radians, by terrain type; float32."""
     speed = {"slope": config.slope_speed, "stairs": config.stairs_speed, "discrete": config.stairs_speed}
     heading = {
         "slope": config.slope_heading,
         "stairs": config.stairs_heading,
         "discrete": config.stairs_heading,
     }
-    speeds = torch.tensor([speed.get(t, config.gap_speed) for t in TERRAIN_TYPES])
-    headings = torch.tensor([heading.get(t, config.gap_heading) for t in TERRAIN_TYPES])
-    return speeds, headings * (math.pi / 180.0)
+    speeds = np.array([speed.get(t, config.gap_speed) for t in TERRAIN_TYPES], dtype=np.float32)
+    headings = np.array([heading.get(t, config.gap_heading) for t in TERRAIN_TYPES], dtype=np.float32)
+    return speeds, np.deg2rad(headings)
 
 
 class Commands(NamedTensors):
@@ -37,6 +37,9 @@ class Commands(NamedTensors):
     def __init__(self, num_envs: int, config: TaskConfig, generator: torch.Generator) -> None:
         self.config, self.task, self.generator = config.commands, config, generator
         self.speed_range, self.heading_range = table_4(config.commands)
+        c = config.commands
+        self.free_range = np.array([c.omni_forward, c.omni_lateral, c.omni_yaw], dtype=np.float32)
+        self._everywhere = np.arange(num_envs)
         self.speed = torch.zeros(num_envs)  #: m/s along the tile
         self.heading = torch.zeros(num_envs)  #: rad
         self.direction = torch.ones(num_envs)
@@ -58,35 +61,34 @@ class Commands(NamedTensors):
         """New episodes: the side from which a tile is walked is drawn once per episode."""
         if self.fixed:
             return
-        low = self.speed_range[terrain_type[env_ids], 0]
-        backwards = (low < 0) & (self._uniform(len(env_ids)) < 0.5 * self.ramp)
-        self.direction[env_ids] = torch.where(backwards, -1.0, 1.0)
+        ids = env_ids.numpy()
+        low = self.speed_range[terrain_type.numpy()[ids], 0]
+        backwards = (low < 0) & (self._uniform(len(ids)) < 0.5 * self.ramp)
+        self.direction.numpy()[ids] = np.where(backwards, -1.0, 1.0)
         self.resample(env_ids, terrain_type)
 
     def resample(self, env_ids: Tensor, terrain_type: Tensor) -> None:
-        if self.fixed or len(env_ids) == 0:
+        ids, c = env_ids.numpy(), self.config
+        if self.fixed or len(ids) == 0:
             return
-        n, kind, c = len(env_ids), terrain_type[env_ids], self.config
-        low, high = self.speed_range[kind].unbind(-1)
-        forward = self.direction[env_ids] > 0
-        span = torch.where(forward, high, -low)
-        floor = torch.where(forward, low.clamp(min=0.0), torch.zeros(n)).clamp(min=(1 - self.ramp) * BRISK)
-        self.speed[env_ids] = (floor + (span - floor) * self._uniform(n)) * self.direction[env_ids]
-        low, high = self.heading_range[kind].unbind(-1)
-        self.heading[env_ids] = (low + (high - low) * self._uniform(n)) * max(self.ramp, STRAIGHT)
-        ranges = torch.tensor([c.omni_forward, c.omni_lateral, c.omni_yaw])
-        self.free[env_ids] = ranges[:, 0] + (ranges[:, 1] - ranges[:, 0]) * torch.rand(
-            n, 3, generator=self.generator
-        )
-        self.still[env_ids] = self._uniform(n) < c.zero_fraction * self.ramp
+        n, slowest = len(ids), (1 - self.ramp) * BRISK
+        drawn = self._uniform(6 * n)
+        _resample(
+            ids, terrain_type.numpy(), self.direction.numpy(),
+            drawn[:n], drawn[n : 2 * n], drawn[2 * n : 5 * n].reshape(n, 3), drawn[5 * n :],
+            self.speed_range, self.heading_range, self.free_range,
+            slowest, max(self.ramp, STRAIGHT), c.zero_fraction * self.ramp,
+            self.speed.numpy(), self.heading.numpy(), self.free.numpy(), self.still.numpy(),
+        )  # fmt: skip
         low_steps, high_steps = (self.task.control_steps(s) for s in c.resample_seconds)
-        self.steps_left[env_ids] = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
+        steps = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
+        self.steps_left.numpy()[ids] = steps.numpy()
 
     def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
         """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that."""
         if self.fixed:
             return
-        low, high = self.speed_range[terrain_type[env_ids]].unbind(-1)
+        low, high = torch.from_numpy(self.speed_range)[terrain_type[env_ids]].unbind(-1)
         speed = torch.minimum(torch.maximum(speed, low), high)
         moving = speed.abs() > self.config.zero_threshold
         chosen = env_ids[moving]
@@ -97,19 +99,59 @@ class Commands(NamedTensors):
 
     def tick(self, terrain_type: Tensor) -> None:
         """One control step has passed."""
-        self.steps_left -= 1
-        due = torch.nonzero(self.steps_left <= 0).squeeze(-1)
-        self.resample(due, terrain_type)
+        left = self.steps_left.numpy()
+        left -= 1
+        due = np.flatnonzero(left <= 0)
+        if len(due):
+            self.resample(torch.from_numpy(due), terrain_type)
 
-    def current(self, yaw: Tensor, omnidirectional: Tensor) -> Tensor:
-        """u (n, 3) in the base frame for the base headings `yaw`."""
-        forward, lateral = self.speed * torch.cos(yaw), -self.speed * torch.sin(yaw)
-        turn = (self.config.heading_gain * wrap(self.heading - yaw)).clamp(
-            -self.config.max_yaw_rate, self.config.max_yaw_rate
-        )
-        u = torch.stack([forward, lateral, turn], dim=-1)
-        u = torch.where(omnidirectional[:, None], self.free, u)
-        return u * ~self.still[:, None]
+    def current(self, yaw: np.ndarray, omnidirectional: Tensor, env_ids: Tensor | None = None) -> np.ndarray:
+        """u (m, 3) in the base frame for the base headings `yaw` (m,) of these worlds, by default all.
 
-    def _uniform(self, n: int) -> Tensor:
-        return torch.rand(n, generator=self.generator)
+        omnidirectional (n,) bool: worlds where `free` counts.
+        """
+        out = np.empty((len(yaw), 3), np.float32)
+        _current(
+            self._everywhere if env_ids is None else env_ids.numpy(), yaw, omnidirectional.numpy(),
+            self.speed.numpy(), self.heading.numpy(), self.free.numpy(), self.still.numpy(),
+            self.config.heading_gain, self.config.max_yaw_rate, out,
+        )  # fmt: skip
+        return out
+
+    def _uniform(self, *shape: int) -> np.ndarray:
+        return torch.rand(shape, generator=self.generator).numpy()
+
+
+@njit(cache=True, nogil=True)
+def _resample(
+    worlds, terrain_type, direction, for_speed, for_heading, for_free, for_still,
+    speed_range, heading_range, free_range, slowest, straightness, still_share, speed, heading, free, still,
+):  # fmt: skip
+    """Commands from uniform draws in [0, 1): `for_...` (m,), and (m, 3) for the apron."""
+    for k in range(len(worlds)):
+        i = worlds[k]
+        low, high = speed_range[terrain_type[i], 0], speed_range[terrain_type[i], 1]
+        # Walked backwards, a slope has its negative speeds, counted from zero.
+        fastest, floor = (high, max(low, 0.0)) if direction[i] > 0 else (-low, 0.0)
+        floor = max(floor, slowest)
+        speed[i] = (floor + (fastest - floor) * for_speed[k]) * direction[i]
+        low, high = heading_range[terrain_type[i], 0], heading_range[terrain_type[i], 1]
+        heading[i] = (low + (high - low) * for_heading[k]) * straightness
+        for axis in range(3):
+            low, high = free_range[axis, 0], free_range[axis, 1]
+            free[i, axis] = low + (high - low) * for_free[k, axis]
+        still[i] = for_still[k] < still_share
+
+
+@njit(cache=True, nogil=True)
+def _current(worlds, yaw, omnidirectional, speed, heading, free, still, gain, fastest, out):
+    for k in range(len(worlds)):
+        i = worlds[k]
+        if still[i]:
+            out[k] = 0.0
+        elif omnidirectional[i]:
+            out[k] = free[i]
+        else:
+            # Along the tile, as the base sees it, and a turn towards the heading asked for.
+            out[k, 0], out[k, 1] = into_yaw(yaw[k], speed[i], 0.0)
+            out[k, 2] = min(max(gain * wrap(heading[i] - yaw[k]), -fastest), fastest)

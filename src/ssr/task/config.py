@@ -156,5 +156,14 @@ class TaskConfig:
     start_yaw_noise: float = 0.2  #: rad
     start_lateral: float = 0.5  #: m either side of the middle
 
+    def require_clock(self, timestep: float) -> None:
+        """Physics steps of `timestep` seconds must fill the control period."""
+        lasts = self.substeps * timestep
+        if abs(lasts - self.control_period) > 1e-9:
+            raise UserError(
+                f"Control period {self.control_period:g} s: {self.substeps} physics steps of {timestep:g} s "
+                f"last {lasts:g} s; change the substeps, the timestep or the period."
+            )
+
     def control_steps(self, seconds: float) -> int:
         return max(1, round(seconds / self.control_period))

@@ -1,8 +1,11 @@
-"""Rotations the task needs, on batched tensors. Quaternions are w x y z."""
+"""Rotations the task needs. Quaternions are w x y z."""
 
 from __future__ import annotations
 
+import math
+
 import torch
+from numba import njit
 from torch import Tensor
 
 
@@ -15,16 +18,25 @@ def to_yaw(yaw: Tensor, vector: Tensor) -> Tensor:
     """World vectors (n, ..., ≥2) with their x and y in the frame turned by `yaw` (n,) about z."""
     shape = (yaw.shape[0],) + (1,) * (vector.ndim - 2)
     c, s = torch.cos(yaw).view(shape), torch.sin(yaw).view(shape)
-    x, y = vector[..., 0], vector[..., 1]
-    turned = torch.stack([c * x + s * y, c * y - s * x], dim=-1)
+    turned = torch.stack(_into(c, s, vector[..., 0], vector[..., 1]), dim=-1)
     return torch.cat([turned, vector[..., 2:]], dim=-1)
 
 
-def wrap(angle: Tensor) -> Tensor:
-    """Into (-π, π]."""
-    return torch.atan2(torch.sin(angle), torch.cos(angle))
+def _into(c, s, x, y):
+    """x and y in a frame turned by an angle with cosine c and sine s; of numbers or tensors."""
+    return c * x + s * y, c * y - s * x
 
 
-def yaw_quaternion(yaw: Tensor) -> Tensor:
-    zero = torch.zeros_like(yaw)
-    return torch.stack([torch.cos(yaw / 2), zero, zero, torch.sin(yaw / 2)], dim=-1)
+_into_one = njit(cache=True, nogil=True, inline="always")(_into)
+
+
+@njit(cache=True, nogil=True)
+def into_yaw(yaw: float, x: float, y: float) -> tuple[float, float]:
+    """`to_yaw` of one vector, for kernels."""
+    return _into_one(math.cos(yaw), math.sin(yaw), x, y)
+
+
+@njit(cache=True, nogil=True)
+def wrap(angle: float) -> float:
+    """Into (-π, π], for kernels."""
+    return math.atan2(math.sin(angle), math.cos(angle))

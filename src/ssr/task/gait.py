@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
-from ssr.physics.simulator import PhysicsState
+from ssr.physics.readout import Reading
 from ssr.task.saving import NamedTensors
 
 CONTACT_FORCE = 1.0  #: N, above which a foot counts as touching
@@ -29,30 +33,44 @@ class Gait(NamedTensors):
         self.last_foot_speed = torch.zeros(num_envs, 2)
         self.base_height = torch.zeros(num_envs)  #: base above the stance soles, held in flight
 
-    def update(self, state: PhysicsState) -> None:
-        contact = state.foot_force.norm(dim=-1) > CONTACT_FORCE
-        self.first_contact = contact & ~self.contact
-        self.landed_air_steps = torch.where(
-            self.first_contact, self.air_steps, torch.zeros_like(self.air_steps)
-        )
-        self.air_steps = torch.where(contact, torch.zeros_like(self.air_steps), self.air_steps + 1)
-        single = contact.sum(-1) == 1
-        self.since_single_support = torch.where(
-            single, torch.zeros_like(self.since_single_support), self.since_single_support + 1
-        )
-        self.falling_speed = self.last_foot_speed
-        self.last_foot_speed = state.foot_velocity[..., 2]
-        self.contact = contact
-        feet = contact.sum(-1)
-        ground = (state.sole_position[..., 2] * contact).sum(-1) / feet.clamp(min=1)
-        self.base_height = torch.where(feet > 0, state.base_position[:, 2] - ground, self.base_height)
+    def update(self, state: Reading) -> None:
+        """One control step has passed. `contact` and `first_contact` are new tensors: callers keep them."""
+        before, self.contact = self.contact, torch.empty_like(self.contact)
+        self.first_contact = torch.empty_like(self.contact)
+        _update(
+            state.foot_force, state.foot_velocity, state.sole_position,
+            state.base_position, before.numpy(),
+            *(getattr(self, name).numpy() for name in self.TENSORS),
+        )  # fmt: skip
 
-    def restart(self, env_ids: Tensor, base_height: Tensor) -> None:
+    def restart(self, env_ids: Tensor, base_height: np.ndarray) -> None:
         """New episodes start in the air, as far as the clocks know, `base_height` (m,) above their soles."""
-        for name in ("contact", "first_contact"):
-            getattr(self, name)[env_ids] = False
-        for name in ("air_steps", "landed_air_steps", "since_single_support"):
-            getattr(self, name)[env_ids] = 0
-        self.falling_speed[env_ids] = 0.0
-        self.last_foot_speed[env_ids] = 0.0
-        self.base_height[env_ids] = base_height
+        ids = env_ids.numpy()
+        for name in self.TENSORS:
+            getattr(self, name).numpy()[ids] = 0
+        self.base_height.numpy()[ids] = base_height
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update(
+    force, velocity, sole, base, before,
+    contact, first_contact, air_steps, landed_air_steps, since_single_support,
+    falling_speed, last_foot_speed, base_height,
+):  # fmt: skip
+    for i in range(len(base)):
+        feet, ground = 0, 0.0
+        for s in range(2):
+            x, y, z = force[i, s, 0], force[i, s, 1], force[i, s, 2]
+            touching = math.sqrt(x * x + y * y + z * z) > CONTACT_FORCE
+            contact[i, s] = touching
+            first_contact[i, s] = touching and not before[i, s]
+            landed_air_steps[i, s] = air_steps[i, s] if first_contact[i, s] else 0
+            air_steps[i, s] = 0 if touching else air_steps[i, s] + 1
+            falling_speed[i, s] = last_foot_speed[i, s]
+            last_foot_speed[i, s] = velocity[i, s, 2]
+            if touching:
+                feet += 1
+                ground += sole[i, s, 2]
+        since_single_support[i] = 0 if feet == 1 else since_single_support[i] + 1
+        if feet > 0:
+            base_height[i] = base[i, 2] - ground / feet

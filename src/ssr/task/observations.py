@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.physics.simulator import PhysicsState
+from ssr.physics.readout import Reading
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.layout import Layout
 from ssr.symmetry.vectors import Layouts
 from ssr.task.config import NoiseConfig
 from ssr.terrain.field import TerrainField
-from ssr.vision.heightmap import base_map_points, depth_below, foot_map_points
+from ssr.vision.heightmap import height_maps
 
 
 class VectorBuilder:
     """Fills a layout by name and applies its scales."""
 
     def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        scale = torch.ones(layout.size)
+        self.names = [segment.name for segment in layout]
+        self.scale = np.ones(layout.size, dtype=np.float32)
         for segment in layout:
-            scale[layout.slice(segment.name)] = torch.as_tensor(segment.scale, dtype=torch.float32)
-        self.scale = scale
+            self.scale[layout.slice(segment.name)] = segment.scale
 
-    def __call__(self, parts: Mapping[str, Tensor]) -> Tensor:
+    def __call__(self, parts: Mapping[str, np.ndarray | Tensor]) -> Tensor:
         """Raw SI quantities (n, ...) by segment name → (n, size)."""
-        flat = [parts[s.name].flatten(1) for s in self.layout]
-        return torch.cat(flat, dim=-1) * self.scale
+        arrays = [np.asarray(parts[name]) for name in self.names]
+        out = np.concatenate([part.reshape(len(part), -1) for part in arrays], axis=1)
+        out *= self.scale
+        return torch.from_numpy(out)
 
 
 def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
@@ -47,15 +49,20 @@ class Senses:
     """The clean vectors of one robot's worlds."""
 
     def __init__(self, robot: RobotSpec, layouts: Layouts) -> None:
-        self.robot = robot
-        self.default = torch.tensor(robot.values("default"), dtype=torch.float32)
-        self.proprioception = VectorBuilder(layouts.proprioception)
+        self.sole = robot.sole
+        self.drop = robot.base_height_target - robot.base_height_offset  #: m from the base to level ground
+        self.default = np.array(robot.values("default"), dtype=np.float32)
+        own, whole = layouts.proprioception, layouts.privileged
+        assert whole.segments[: len(own.segments)] == own.segments, (
+            "privileged state begins with proprioception"
+        )
+        self.measured = own.size
         self.privileged = VectorBuilder(layouts.privileged)
         self.amp = VectorBuilder(layouts.amp)
 
     def facts(
-        self, state: PhysicsState, command: Tensor, action: Tensor, contact: Tensor
-    ) -> dict[str, Tensor]:
+        self, state: Reading, command: np.ndarray, action: np.ndarray, contact: np.ndarray
+    ) -> dict[str, np.ndarray]:
         """Named raw quantities in the base frame, from which every vector is built."""
         return {
             "angular_velocity": state.base_angular_velocity,
@@ -66,29 +73,28 @@ class Senses:
             "previous_action": action,
             "base_velocity": state.local_velocity,
             "foot_velocity": state.local_foot_velocity,
-            "foot_contact": contact.to(torch.float32),
+            "foot_contact": contact,
             "hand_position": state.local_hand_position,
             "foot_position": state.local_sole_position,
         }
 
     def vectors(
-        self, state: PhysicsState, facts: dict[str, Tensor], field: TerrainField
+        self, state: Reading, facts: dict[str, np.ndarray], field: TerrainField, env_ids: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Proprioception and privileged state."""
-        return self.proprioception(facts), self.privileged(facts | self._height_maps(state, field))
+        """Proprioception and privileged state of these (m,) worlds, of which `state` and `facts` speak."""
+        privileged = self.privileged(facts | self._height_maps(state, field, env_ids))
+        return privileged[:, : self.measured].clone(), privileged
 
-    def amp_frame(self, state: PhysicsState, facts: dict[str, Tensor]) -> Tensor:
+    def amp_frame(self, state: Reading, facts: dict[str, np.ndarray]) -> Tensor:
         """One frame of the motion prior; joint positions are absolute there."""
         return self.amp(facts | {"joint_position": state.joint_position})
 
-    def _height_maps(self, state: PhysicsState, field: TerrainField) -> dict[str, Tensor]:
-        """Clipped heights below their references, m; both maps in one query."""
-        base = base_map_points(state.base_position, state.yaw)
-        feet = foot_map_points(state.sole_position, state.sole_yaw, self.robot.sole)
-        n, split = len(base), base.shape[1]
-        ground = field.heights(torch.cat([base, feet.reshape(n, -1, 2)], dim=1))
-        target = self.robot.base_height_target - self.robot.base_height_offset
-        return {
-            "base_height_map": depth_below(state.base_position[:, 2:] - target, ground[:, :split]),
-            "foot_height_maps": depth_below(state.sole_position[..., 2:], ground[:, split:].view(n, 2, -1)),
-        }
+    def _height_maps(self, state: Reading, field: TerrainField, env_ids: Tensor) -> dict[str, np.ndarray]:
+        """Clipped heights below their references, m."""
+        base, feet = height_maps(
+            field,
+            env_ids,
+            (state.base_position, state.yaw, self.drop),
+            (state.sole_position, state.sole_yaw, self.sole),
+        )
+        return {"base_height_map": base, "foot_height_maps": feet}

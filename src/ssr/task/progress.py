@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
-from ssr.physics.simulator import PhysicsState
+from ssr.physics.readout import Reading
 from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
 from ssr.task.saving import NamedTensors
-from ssr.terrain.curriculum import crossed, next_levels
+from ssr.terrain.curriculum import crossed as over
+from ssr.terrain.curriculum import next_levels
 from ssr.terrain.field import TerrainField
 from ssr.terrain.settings import LEVELS
 
@@ -34,41 +37,46 @@ class Progress(NamedTensors):
         self.fresh = torch.ones(num_envs, dtype=torch.bool)  #: the next restart is this world's first
         self.reached_top = torch.zeros(num_envs, dtype=torch.bool)  #: crossed the hardest tile once
 
-    @property
-    def at_top(self) -> Tensor:
-        return self.level >= LEVELS - 1
-
     def forget(self) -> None:
         """The next restart neither promotes nor demotes."""
         self.fresh.fill_(True)
 
-    def tick(self, state: PhysicsState, field: TerrainField, commands: Commands) -> None:
-        x = state.base_position[:, 0]
-        forward = commands.direction > 0
-        self.steps += 1
-        self.covered = (x - self.start_x) * commands.direction
-        walking = ~commands.still & ~self.omnidirectional
-        self.commanded += commands.speed.abs() * self.config.control_period * walking
-        self.crossed |= crossed(x, field.first_edge, field.last_edge, ~forward) & state.finite
-        self.reached_top |= self.crossed & self.at_top
-        # Behind the hardest tile the robot is free to go anywhere on the apron.
-        self.omnidirectional |= self.at_top & self.crossed & forward & (x > field.length)
+    def tick(self, state: Reading, field: TerrainField, commands: Commands) -> None:
+        """One control step has passed."""
+        _tick(
+            state.base_position, state.finite,
+            field.first_edge.numpy(), field.last_edge.numpy(), field.length.numpy(),
+            commands.direction.numpy(), commands.speed.numpy(), commands.still.numpy(),
+            self.config.control_period, *(getattr(self, name).numpy() for name in self.TENSORS),
+        )  # fmt: skip
 
-    def next_levels(self, env_ids: Tensor, commands: Commands, generator: torch.Generator) -> Tensor:
+    def next_levels(self, env_ids: Tensor, generator: torch.Generator) -> Tensor:
         """Promote, demote or keep the levels of worlds whose episode is over."""
-        self.level[env_ids] = next_levels(
-            self.level[env_ids],
-            crossed=self.crossed[env_ids],
-            progress=self.covered[env_ids],
-            commanded_distance=self.commanded[env_ids],
-            first_reset=self.fresh[env_ids],
-            generator=generator,
-        )
-        return self.level[env_ids]
+        facts = (self.level, self.crossed, self.covered, self.commanded, self.fresh)
+        level = next_levels(*facts, generator=generator, env_ids=env_ids)
+        self.level.numpy()[env_ids.numpy()] = level.numpy()
+        return level
 
-    def restart(self, env_ids: Tensor, base_position: Tensor) -> None:
-        self.start_x[env_ids] = base_position[env_ids, 0]
-        for name in ("steps", "covered", "commanded"):
-            getattr(self, name)[env_ids] = 0
-        for name in ("crossed", "omnidirectional", "fresh"):
-            getattr(self, name)[env_ids] = False
+    def restart(self, env_ids: Tensor, start_x: np.ndarray) -> None:
+        """New episodes that begin at `start_x` (m,) m."""
+        ids = env_ids.numpy()
+        for name in ("steps", "covered", "commanded", "crossed", "omnidirectional", "fresh"):
+            getattr(self, name).numpy()[ids] = 0
+        self.start_x.numpy()[ids] = start_x
+
+
+@njit(cache=True, nogil=True)
+def _tick(
+    base, finite, first_edge, last_edge, length, direction, speed, still, period,
+    level, steps, start_x, covered, commanded, crossed, omnidirectional, fresh, reached_top,
+):  # fmt: skip
+    for i in range(len(base)):
+        x, forward, at_top = base[i, 0], direction[i] > 0, level[i] >= LEVELS - 1
+        steps[i] += 1
+        covered[i] = (x - start_x[i]) * direction[i]
+        if not still[i] and not omnidirectional[i]:
+            commanded[i] += abs(speed[i]) * period
+        crossed[i] |= finite[i] and over(x, first_edge[i], last_edge[i], not forward)
+        reached_top[i] |= crossed[i] and at_top
+        # Behind the hardest tile the robot is free to go anywhere on the apron.
+        omnidirectional[i] |= at_top and crossed[i] and forward and x > length[i]

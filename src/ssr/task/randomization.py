@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import torch
 from torch import Tensor
 
 from ssr.errors import unknown
 from ssr.physics.simulator import Dynamics
-from ssr.task.config import RandomizationConfig, Range
+from ssr.task.config import RandomizationConfig
 
 
 def effective_friction(drawn: Tensor, rule: str) -> Tensor:
@@ -22,17 +24,22 @@ def effective_friction(drawn: Tensor, rule: str) -> Tensor:
 def draw_dynamics(
     count: int, bodies: int, joints: int, config: RandomizationConfig, ramp: float, generator: torch.Generator
 ) -> Dynamics:
-    def draw(span: Range, neutral: float, *shape: int) -> Tensor:
-        low, high = (neutral + ramp * (end - neutral) for end in span)
-        return low + (high - low) * torch.rand(count, *shape, generator=generator)
-
-    return Dynamics(
-        base_added_mass=draw(config.added_mass, 0.0),
-        base_com_offset=draw(config.base_com, 0.0, 3),
-        link_mass_scale=draw(config.link_mass, 1.0, bodies),
-        link_com_offset=draw(config.link_com, 0.0, bodies, 3),
-        motor_strength=draw(config.motor_strength, 1.0, joints),
-        kp_scale=draw(config.gains, 1.0, joints),
-        kd_scale=draw(config.gains, 1.0, joints),
-        friction=effective_friction(draw(config.friction, 1.0), config.friction_rule),
-    )
+    spans = {
+        "base_added_mass": (config.added_mass, 0.0, ()),
+        "base_com_offset": (config.base_com, 0.0, (3,)),
+        "link_mass_scale": (config.link_mass, 1.0, (bodies,)),
+        "link_com_offset": (config.link_com, 0.0, (bodies, 3)),
+        "motor_strength": (config.motor_strength, 1.0, (joints,)),
+        "kp_scale": (config.gains, 1.0, (joints,)),
+        "kd_scale": (config.gains, 1.0, (joints,)),
+        "friction": (config.friction, 1.0, ()),
+    }
+    sizes = [count * prod(shape) for _, _, shape in spans.values()]
+    uniform, drawn, begin = torch.rand(sum(sizes), generator=generator).numpy(), {}, 0
+    for size, (name, (span, neutral, shape)) in zip(sizes, spans.items(), strict=True):
+        low, high = neutral + ramp * (span[0] - neutral), neutral + ramp * (span[1] - neutral)
+        part = uniform[begin : begin + size].reshape(count, *shape)
+        drawn[name] = torch.from_numpy(low + (high - low) * part)
+        begin += size
+    drawn["friction"] = effective_friction(drawn["friction"], config.friction_rule)
+    return Dynamics(**drawn)

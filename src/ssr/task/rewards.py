@@ -1,175 +1,292 @@
-"""Table 6(a): each function is one row, unweighted. N is the number of policy joints."""
+"""Table 6(a): each function is one row for one world, unweighted. N is the number of policy joints.
+
+A row is called as row(m, limits, c, i): the moment, the robot's numbers, the table's parameters, the world.
+Rows are compiled and run together: a handful of tensor operations per row would cost a small batch as much as
+its physics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from math import exp, hypot
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
-from ssr.task.config import RewardConfig
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """What the rows read. n worlds, J joints, right foot before left."""
-
-    velocity: Tensor  #: (n, 3) base velocity, yaw-aligned base frame
-    angular_velocity: Tensor  #: (n, 3) base frame
-    gravity: Tensor  #: (n, 3) projected gravity
-    command: Tensor  #: (n, 3) u
-    standing: Tensor  #: (n,) bool, ‖u‖ ≤ ε
-    base_height: Tensor  #: (n,) h_b, in the paper's base frame
-    action: Tensor  #: (n, J) a_t
-    previous_action: Tensor  #: (n, J) a_{t-1}
-    earlier_action: Tensor  #: (n, J) a_{t-2}
-    joint_position: Tensor  #: (n, J)
-    joint_velocity: Tensor  #: (n, J)
-    torque: Tensor  #: (n, J) computed, before clamping
-    contact: Tensor  #: (n, 2) bool
-    first_contact: Tensor  #: (n, 2) bool
-    air_time: Tensor  #: (n, 2) s, of the swing that just ended or still lasts
-    foot_velocity: Tensor  #: (n, 2, 3) world axes
-    falling_speed: Tensor  #: (n, 2) vertical foot velocity one step earlier
-    foot_force: Tensor  #: (n, 2, 3)
-    foot_distance: Tensor  #: (n,) d_y, left foot to the left of the right one, yaw-aligned base frame
-    recent_single_support: Tensor  #: (n,) bool, one foot alone within the last 0.2 s
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """The robot's numbers the rows compare with, (J,) each."""
-
-    default: Tensor
-    lower: Tensor
-    upper: Tensor
-    max_velocity: Tensor
-    max_torque: Tensor
-    base_height_target: float
-    min_foot_distance: float
-
-
-Row = Callable[[Moment, Limits, RewardConfig], Tensor]
-
-
-def linear_velocity_tracking(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    error = (m.velocity[:, :2] - m.command[:, :2]).square().sum(-1)
-    return torch.exp(-error / c.sigma_velocity)
-
-
-def angular_velocity_tracking(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return torch.exp(-(m.angular_velocity[:, 2] - m.command[:, 2]).square() / c.sigma_angular)
-
-
-def orientation(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return torch.exp(-m.gravity[:, :2].square().sum(-1) / c.sigma_gravity)
-
-
-def angular_velocity_xy(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return torch.exp(-m.angular_velocity[:, :2].square().sum(-1) / c.sigma_angular)
-
-
-def base_height(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return torch.exp(-(m.base_height - limits.base_height_target).square() / c.sigma_height)
-
-
-def action_rate(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.action - m.previous_action).square().mean(-1)
-
-
-def smoothness(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.action - 2 * m.previous_action + m.earlier_action).square().mean(-1)
-
-
-def dof_velocity(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.joint_velocity / limits.max_velocity).square().mean(-1)
-
-
-def dof_torque(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.torque / limits.max_torque).square().mean(-1)
-
-
-def dof_deviation(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.joint_position - limits.default).abs().mean(-1)
-
-
-def dof_position_limits(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    outside = (m.joint_position < limits.lower) | (m.joint_position > limits.upper)
-    return outside.to(m.joint_position.dtype).mean(-1)
-
-
-def dof_velocity_limits(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.joint_velocity.abs() > limits.max_velocity).to(m.joint_velocity.dtype).mean(-1)
-
-
-def dof_torque_limits(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.torque.abs() > limits.max_torque).to(m.torque.dtype).mean(-1)
-
-
-def stand_still(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return dof_deviation(m, limits, c) * m.standing
-
-
-def single_support(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.standing | m.recent_single_support).to(m.velocity.dtype)
-
-
-def impact_velocity(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    """The vertical speed one step before: once in contact a foot hardly moves."""
-    return (m.falling_speed.square() * m.contact).sum(-1)
-
-
-def contact_slippage(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    return (m.foot_velocity[..., :2].square().sum(-1) * m.contact).sum(-1)
-
-
-def feet_air_time(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    """Signed as printed: swings beyond the target cost; `flip_air_time` makes them pay."""
-    late = (m.air_time - c.air_time_target).clamp(min=0.0)
-    return (late * m.first_contact).sum(-1) * (-1.0 if c.flip_air_time else 1.0)
-
-
-def feet_stumble(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    sideways = m.foot_force[..., :2].norm(dim=-1) > 3.0 * m.foot_force[..., 2].abs()
-    return sideways.to(m.velocity.dtype).sum(-1)
-
-
-def feet_lateral_distance(m: Moment, limits: Limits, c: RewardConfig) -> Tensor:
-    short = (m.foot_distance - limits.min_foot_distance).clamp(max=0.0)
-    return torch.exp(short / c.sigma_distance)
-
-
-ROWS: dict[str, Row] = {
-    row.__name__: row
-    for row in (
-        linear_velocity_tracking, angular_velocity_tracking, orientation, angular_velocity_xy, base_height,
-        action_rate, smoothness, dof_velocity, dof_torque, dof_deviation, dof_position_limits,
-        dof_velocity_limits, dof_torque_limits, stand_still, single_support, impact_velocity,
-        contact_slippage, feet_air_time, feet_stumble, feet_lateral_distance,
-    )
-}  # fmt: skip
+from ssr.robots.spec import RobotSpec
+from ssr.task.config import BootstrapConfig, RewardConfig
+from ssr.task.moment import Moment
 
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 POSTURE_ROWS = ("angular_velocity_tracking", "orientation", "angular_velocity_xy", "base_height")
 
 
-def weighted_terms(moment: Moment, limits: Limits, config: RewardConfig) -> dict[str, Tensor]:
-    """Every row times its weight, (n,) each."""
-    weights = {f.name: getattr(config.weights, f.name) for f in fields(config.weights)}
-    return {name: ROWS[name](moment, limits, config) * w for name, w in weights.items() if w != 0.0}
+class Limits(NamedTuple):
+    """The robot's numbers the rows compare with, (J,) float32 each."""
+
+    default: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    max_velocity: np.ndarray
+    max_torque: np.ndarray
+    base_height_target: float
+    min_foot_distance: float
 
 
-def progress(moment: Moment) -> Tensor:
+def limits_of(robot: RobotSpec) -> Limits:
+    per_joint = ("default", "lower", "upper", "max_velocity", "max_torque")
+    values = {name: np.array(robot.values(name), dtype=np.float32) for name in per_joint}
+    return Limits(
+        **values,
+        base_height_target=robot.base_height_target,
+        min_foot_distance=robot.min_foot_distance,
+    )
+
+
+class Parameters(NamedTuple):
+    """The numbers of `RewardConfig` that the rows use."""
+
+    sigma_velocity: float
+    sigma_angular: float
+    sigma_gravity: float
+    sigma_height: float
+    sigma_distance: float
+    air_time_target: float
+    flip_air_time: bool
+
+
+# Not cached, since a cache that knows a named tuple breaks when that is renamed: `_all_rows` has them inside.
+row = njit(nogil=True, error_model="numpy")
+
+
+@row
+def joints(m):
+    return m.action.shape[1]
+
+
+@row
+def linear_velocity_tracking(m, limits, c, i):
+    x, y = m.velocity[i, 0] - m.command[i, 0], m.velocity[i, 1] - m.command[i, 1]
+    return exp(-(x * x + y * y) / c.sigma_velocity)
+
+
+@row
+def angular_velocity_tracking(m, limits, c, i):
+    return exp(-((m.angular_velocity[i, 2] - m.command[i, 2]) ** 2) / c.sigma_angular)
+
+
+@row
+def orientation(m, limits, c, i):
+    return exp(-(m.gravity[i, 0] ** 2 + m.gravity[i, 1] ** 2) / c.sigma_gravity)
+
+
+@row
+def angular_velocity_xy(m, limits, c, i):
+    return exp(-(m.angular_velocity[i, 0] ** 2 + m.angular_velocity[i, 1] ** 2) / c.sigma_angular)
+
+
+@row
+def base_height(m, limits, c, i):
+    return exp(-((m.base_height[i] - limits.base_height_target) ** 2) / c.sigma_height)
+
+
+@row
+def action_rate(m, limits, c, i):
+    total = 0.0
+    for j in range(joints(m)):
+        total += (m.action[i, j] - m.previous_action[i, j]) ** 2
+    return total / joints(m)
+
+
+@row
+def smoothness(m, limits, c, i):
+    total = 0.0
+    for j in range(joints(m)):
+        total += (m.action[i, j] - 2 * m.previous_action[i, j] + m.earlier_action[i, j]) ** 2
+    return total / joints(m)
+
+
+@row
+def dof_velocity(m, limits, c, i):
+    total = 0.0
+    for j in range(joints(m)):
+        total += (m.joint_velocity[i, j] / limits.max_velocity[j]) ** 2
+    return total / joints(m)
+
+
+@row
+def dof_torque(m, limits, c, i):
+    total = 0.0
+    for j in range(joints(m)):
+        total += (m.torque[i, j] / limits.max_torque[j]) ** 2
+    return total / joints(m)
+
+
+@row
+def dof_deviation(m, limits, c, i):
+    total = 0.0
+    for j in range(joints(m)):
+        total += abs(m.joint_position[i, j] - limits.default[j])
+    return total / joints(m)
+
+
+@row
+def dof_position_limits(m, limits, c, i):
+    outside = 0
+    for j in range(joints(m)):
+        outside += not limits.lower[j] <= m.joint_position[i, j] <= limits.upper[j]
+    return outside / joints(m)
+
+
+@row
+def dof_velocity_limits(m, limits, c, i):
+    outside = 0
+    for j in range(joints(m)):
+        outside += abs(m.joint_velocity[i, j]) > limits.max_velocity[j]
+    return outside / joints(m)
+
+
+@row
+def dof_torque_limits(m, limits, c, i):
+    outside = 0
+    for j in range(joints(m)):
+        outside += abs(m.torque[i, j]) > limits.max_torque[j]
+    return outside / joints(m)
+
+
+@row
+def stand_still(m, limits, c, i):
+    return dof_deviation(m, limits, c, i) if m.standing[i] else 0.0
+
+
+@row
+def single_support(m, limits, c, i):
+    return 1.0 if m.standing[i] or m.recent_single_support[i] else 0.0
+
+
+@row
+def impact_velocity(m, limits, c, i):
+    """The vertical speed one step before: once in contact a foot hardly moves."""
+    total = 0.0
+    for s in range(2):
+        if m.contact[i, s]:
+            total += m.falling_speed[i, s] ** 2
+    return total
+
+
+@row
+def contact_slippage(m, limits, c, i):
+    total = 0.0
+    for s in range(2):
+        if m.contact[i, s]:
+            total += m.foot_velocity[i, s, 0] ** 2 + m.foot_velocity[i, s, 1] ** 2
+    return total
+
+
+@row
+def feet_air_time(m, limits, c, i):
+    """Signed as printed: swings beyond the target cost; `flip_air_time` makes them pay."""
+    late = 0.0
+    for s in range(2):
+        if m.first_contact[i, s]:
+            late += max(m.air_time[i, s] - c.air_time_target, 0.0)
+    return -late if c.flip_air_time else late
+
+
+@row
+def feet_stumble(m, limits, c, i):
+    sideways = 0.0
+    for s in range(2):
+        force = m.foot_force[i, s]
+        sideways += hypot(force[0], force[1]) > 3.0 * abs(force[2])
+    return sideways
+
+
+@row
+def feet_lateral_distance(m, limits, c, i):
+    return exp(min(m.foot_distance[i] - limits.min_foot_distance, 0.0) / c.sigma_distance)
+
+
+@row
+def progress(m, limits, c, i):
     """Speed along the command ÷ commanded speed, clipped to ±1; nothing where no walking is asked for."""
-    wanted = moment.command[:, :2]
-    speed = wanted.norm(dim=-1)
-    along = (moment.velocity[:, :2] * wanted).sum(-1) / speed.square().clamp(min=1e-4)
-    return torch.where(speed > 0.1, along.clamp(-1.0, 1.0), torch.zeros_like(along))
+    x, y = m.command[i, 0], m.command[i, 1]
+    if hypot(x, y) <= 0.1:
+        return 0.0
+    along = (m.velocity[i, 0] * x + m.velocity[i, 1] * y) / (x * x + y * y)
+    return min(max(along, -1.0), 1.0)
 
 
-def stepping(moment: Moment, config: RewardConfig) -> Tensor:
+@row
+def stepping(m, limits, c, i):
     """Air time beyond a shuffle, up to the target, of swings that just ended while walking is asked for."""
-    time = moment.air_time.clamp(max=config.air_time_target) - SHUFFLE
-    landed = moment.first_contact & (moment.air_time > 0.0)  # an episode's first contact ends no swing
-    return (time * landed).sum(-1) * ~moment.standing
+    total = 0.0
+    for s in range(2):
+        # An episode's first contact ends no swing.
+        if m.first_contact[i, s] and m.air_time[i, s] > 0.0 and not m.standing[i]:
+            total += min(m.air_time[i, s], c.air_time_target) - SHUFFLE
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _all_rows(moment, limits, parameters, out):
+    """Every row of every world into out (rows, n), in the order of `ROWS`."""
+    m, r, c = Moment(*moment), Limits(*limits), Parameters(*parameters)
+    for i in range(out.shape[1]):
+        out[0, i] = linear_velocity_tracking(m, r, c, i)
+        out[1, i] = angular_velocity_tracking(m, r, c, i)
+        out[2, i] = orientation(m, r, c, i)
+        out[3, i] = angular_velocity_xy(m, r, c, i)
+        out[4, i] = base_height(m, r, c, i)
+        out[5, i] = action_rate(m, r, c, i)
+        out[6, i] = smoothness(m, r, c, i)
+        out[7, i] = dof_velocity(m, r, c, i)
+        out[8, i] = dof_torque(m, r, c, i)
+        out[9, i] = dof_deviation(m, r, c, i)
+        out[10, i] = dof_position_limits(m, r, c, i)
+        out[11, i] = dof_velocity_limits(m, r, c, i)
+        out[12, i] = dof_torque_limits(m, r, c, i)
+        out[13, i] = stand_still(m, r, c, i)
+        out[14, i] = single_support(m, r, c, i)
+        out[15, i] = impact_velocity(m, r, c, i)
+        out[16, i] = contact_slippage(m, r, c, i)
+        out[17, i] = feet_air_time(m, r, c, i)
+        out[18, i] = feet_stumble(m, r, c, i)
+        out[19, i] = feet_lateral_distance(m, r, c, i)
+        out[20, i] = progress(m, r, c, i)
+        out[21, i] = stepping(m, r, c, i)
+
+
+BOOTSTRAP_ROWS = ("progress", "stepping")  #: beyond the table
+ROWS = (
+    "linear_velocity_tracking", "angular_velocity_tracking", "orientation", "angular_velocity_xy",
+    "base_height", "action_rate", "smoothness", "dof_velocity", "dof_torque", "dof_deviation",
+    "dof_position_limits", "dof_velocity_limits", "dof_torque_limits", "stand_still", "single_support",
+    "impact_velocity", "contact_slippage", "feet_air_time", "feet_stumble", "feet_lateral_distance",
+    *BOOTSTRAP_ROWS,
+)  # fmt: skip
+
+
+def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -> dict[str, float]:
+    """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's."""
+    weights = {name: float(getattr(config.weights, name, 0.0)) for name in ROWS}
+    for name in POSTURE_ROWS:
+        weights[name] *= 1.0 - share * bootstrap.posture_relief
+    for name in BOOTSTRAP_ROWS:
+        weights[name] = share * getattr(bootstrap, name)
+    return weights
+
+
+def weighted_terms(
+    moment: Moment, limits: Limits, config: RewardConfig, weights: Mapping[str, float]
+) -> tuple[dict[str, Tensor], np.ndarray]:
+    """Every row that has a weight times that weight, (n,) each, and their sum (n,)."""
+    parameters = tuple(getattr(config, name) for name in Parameters._fields)
+    terms = np.empty((len(ROWS), len(moment.command)), dtype=np.float32)
+    _all_rows(tuple(moment), tuple(limits), parameters, terms)
+    terms *= np.array([weights[name] for name in ROWS], dtype=np.float32)[:, None]
+    named = zip(ROWS, torch.from_numpy(terms).unbind(0), strict=True)
+    return {name: term for name, term in named if weights[name] != 0.0}, terms.sum(0)

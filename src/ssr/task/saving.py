@@ -1,8 +1,16 @@
-"""State that is nothing but named tensors."""
+"""State that is nothing but named tensors, and the whole task as one flat dict of them."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import torch
 from torch import Tensor
+
+from ssr.physics.simulator import Dynamics
+
+if TYPE_CHECKING:
+    from ssr.task.env import TraversalEnv
 
 
 class NamedTensors:
@@ -16,3 +24,42 @@ class NamedTensors:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         for name in self.TENSORS:
             setattr(self, name, state[name].clone())
+
+
+OWN = (
+    "history", "actions", "delay", "steps_to_push", "proprioception", "privileged", "_depth", "_fresh",
+)  # fmt: skip
+
+
+def _members(env: TraversalEnv) -> dict[str, Any]:
+    parts = ("simulator", "field", "commands", "gait", "progress", "camera")
+    return {name: getattr(env, name) for name in parts if getattr(env, name) is not None}
+
+
+def save(env: TraversalEnv) -> dict[str, Tensor]:
+    """Everything that decides what happens next, as flat named tensors."""
+    state = {f"own.{name}": getattr(env, name).clone() for name in OWN}
+    for part, member in _members(env).items():
+        state |= {f"{part}.{k}": v for k, v in member.state_dict().items()}
+    state |= {f"dynamics.{k}": v.clone() for k, v in vars(env.dynamics).items()}
+    state["generator"] = env.generator.get_state()
+    state["scalars"] = torch.tensor([env.ramp, env.bootstrap, env.bad_worlds], dtype=torch.float64)
+    return state
+
+
+def restore(env: TraversalEnv, state: dict[str, Tensor]) -> None:
+    for name in OWN:
+        setattr(env, name, state[f"own.{name}"].clone())
+    for part, member in _members(env).items():
+        member.load_state_dict(_under(state, part))
+    env.set_dynamics(Dynamics(**{k: v.clone() for k, v in _under(state, "dynamics").items()}))
+    env.generator.set_state(state["generator"])
+    ramp, bootstrap, bad = state["scalars"].tolist()
+    env.set_ramp(ramp)
+    env.set_bootstrap(bootstrap)
+    env.bad_worlds = int(bad)
+
+
+def _under(state: dict[str, Tensor], part: str) -> dict[str, Tensor]:
+    """The entries `part.*`, by what follows the dot."""
+    return {k.removeprefix(f"{part}."): v for k, v in state.items() if k.startswith(f"{part}.")}

@@ -5,34 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
 from ssr.physics.simulator import ResetPose
 from ssr.task.config import TaskConfig
-from ssr.task.frames import yaw_quaternion
 from ssr.task.rewards import Limits
 from ssr.terrain.field import TerrainField
+from ssr.terrain.heights import heights_under
 
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
 REACH = (-0.2, -0.1, 0.0, 0.1, 0.2)  #: m along the tile, where the ground is looked at
 
 ReferenceSampler = Callable[[Tensor, torch.Generator], ResetPose]
 """Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types."""
-Noise = Callable[..., Tensor]  #: noise(*shape): (m, *shape) uniform in ±1 for the worlds that begin
+Noise = Callable[
+    ..., np.ndarray
+]  #: noise(*shape): (m, *shape) float32 uniform in ±1 for the worlds that begin
 
 
 def default_pose(height: float, limits: Limits, count: int, config: TaskConfig, noise: Noise) -> ResetPose:
     """The default pose, `height` m above flat ground at the origin, with noise on joints and heading."""
-    joints = limits.default + config.start_joint_noise * noise(len(limits.default))
+    joints = limits.default + config.start_joint_noise * noise(limits.default.size)
+    half = config.start_yaw_noise * noise() / 2
+    position, quaternion = np.zeros((count, 3), np.float32), np.zeros((count, 4), np.float32)
+    position[:, 2] = height
+    quaternion[:, 0], quaternion[:, 3] = np.cos(half), np.sin(half)
     zero = torch.zeros(count, 3)
     return ResetPose(
-        base_position=torch.tensor([0.0, 0.0, height]).repeat(count, 1),
-        base_quaternion=yaw_quaternion(config.start_yaw_noise * noise()),
+        base_position=torch.from_numpy(position),
+        base_quaternion=torch.from_numpy(quaternion),
         base_velocity=zero,
         base_angular_velocity=zero,
-        joint_position=joints.clamp(limits.lower, limits.upper),
-        joint_velocity=torch.zeros_like(joints),
+        joint_position=torch.from_numpy(joints.clip(limits.lower, limits.upper)),
+        joint_velocity=torch.zeros(joints.shape),
     )
 
 
@@ -43,15 +51,27 @@ def choose(taken: Tensor, first: ResetPose, second: ResetPose) -> ResetPose:
 
 
 def set_down(
-    pose: ResetPose, env_ids: Tensor, field: TerrainField, backwards: Tensor, lateral: Tensor
+    pose: ResetPose, env_ids: Tensor, field: TerrainField, backwards: np.ndarray, lateral: np.ndarray
 ) -> ResetPose:
     """Move poses given above flat ground at the origin to their tiles' start, or far end if `backwards`."""
-    length, start = field.length[env_ids], field.start[env_ids]
-    x = torch.where(backwards, length - start, start)
-    points = torch.zeros(field.num_envs, len(REACH), 2)
-    points[env_ids, :, 0] = x[:, None] + torch.tensor(REACH)
-    points[env_ids, :, 1] = lateral[:, None]
-    ground = field.heights(points)[env_ids].amax(-1)
-    return replace(
-        pose, base_position=torch.stack([x, lateral, ground + pose.base_position[:, 2] + CLEARANCE], -1)
-    )
+    position = pose.base_position.numpy().copy()
+    _set_down(
+        env_ids.numpy(), field.length.numpy(), field.start.numpy(), backwards, lateral,
+        field.facets.numpy(), field.facet_count.numpy(), position,
+    )  # fmt: skip
+    return replace(pose, base_position=torch.from_numpy(position))
+
+
+@njit(cache=True, nogil=True)
+def _set_down(worlds, length, start, backwards, lateral, facets, facet_count, position):
+    points, heights = np.empty((len(REACH), 2), np.float32), np.empty(len(REACH), np.float32)
+    for k in range(len(worlds)):
+        i = worlds[k]
+        x = length[i] - start[i] if backwards[k] else start[i]
+        for j in range(len(REACH)):
+            points[j, 0] = x + REACH[j]
+        points[:, 1] = lateral[k]
+        heights_under(facets[i], facet_count[i], points, heights)
+        position[k, 0] = x
+        position[k, 1] = lateral[k]
+        position[k, 2] += heights.max() + CLEARANCE

@@ -2,64 +2,91 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
-from ssr.physics.simulator import PhysicsState
+from ssr.physics.readout import Reading
 from ssr.task.commands import Commands
 from ssr.task.config import TerminationConfig
-from ssr.task.gait import Gait
 from ssr.task.progress import Progress
 from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import APRON
+from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import KINDS
 
+GAP = KINDS.index("gap")
 BEHIND_START = 1.0  #: m behind the tile's near end at which the way back is out of bounds
 
+STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 
-@dataclass(frozen=True, kw_only=True)
-class Ending:
+
+class Ending(NamedTuple):
     terminated: Tensor  #: (n,) bool
     truncated: Tensor  #: (n,) bool
-    fell: Tensor  #: (n,) bool: tilt, body contact or a foot in a gap
 
 
 def endings(
-    state: PhysicsState,
-    gait: Gait,
+    state: Reading,
     progress: Progress,
     field: TerrainField,
     commands: Commands,
     config: TerminationConfig,
+    stall_distance: float = 0.0,
 ) -> Ending:
-    tilted = overturned(state.gravity, config)
-    touched = state.body_force > config.body_force
-    on_gap = field.kind == KINDS.index("gap")
-    sunk = on_gap & (state.sole_position[..., 2] < -config.gap_depth).any(-1)
-    fell = tilted | touched | sunk | ~state.finite
-
-    x, y = state.base_position[:, 0], state.base_position[:, 1]
-    forward = commands.direction > 0
-    past_end = torch.where(forward, x > field.length, x < 0.0)
-    on_apron = forward & (x > field.length)
-    aside = torch.where(on_apron, y.abs() > APRON / 2, y.abs() > field.half_width)
-    back_out = torch.where(forward, x < -BEHIND_START, x > field.length + BEHIND_START)
-    outside = aside | back_out | (x > field.length + APRON)
-
-    over = progress.steps >= round(config.episode_seconds / progress.config.control_period)
-    # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off the
-    # apron, or back onto the tile, does what it was told: that is no failure either.
-    left_tile = past_end & progress.crossed & ~(progress.at_top & forward)
-    left_apron = progress.omnidirectional & progress.crossed & (outside | (x < field.length))
-    terminated = fell | (outside & ~left_tile & ~left_apron)
-    truncated = (over | left_tile | left_apron) & ~terminated
-    return Ending(terminated=terminated, truncated=truncated, fell=fell)
+    """stall_distance: m asked for after which standing still ends an episode; 0 is never."""
+    ending = Ending(*(torch.empty(state.finite.shape, dtype=torch.bool) for _ in range(2)))
+    _endings(
+        state.base_position, state.gravity, state.body_force,
+        state.sole_position, state.finite,
+        field.kind.numpy(), field.length.numpy(), field.half_width.numpy(), commands.direction.numpy(),
+        progress.steps.numpy(), progress.crossed.numpy(), progress.omnidirectional.numpy(),
+        progress.level.numpy(), progress.covered.numpy(), progress.commanded.numpy(),
+        (config.max_roll, config.max_pitch, config.body_force, config.gap_depth),
+        round(config.episode_seconds / progress.config.control_period), stall_distance,
+        *(flag.numpy() for flag in ending),
+    )  # fmt: skip
+    return ending
 
 
-def overturned(gravity: Tensor, config: TerminationConfig) -> Tensor:
-    """|roll| or |pitch| beyond its limit, from gravity (n, 3) in the base frame."""
-    gx, gy, gz = gravity.unbind(-1)
-    roll, pitch = torch.atan2(-gy, -gz), torch.atan2(gx, torch.hypot(gy, gz))
-    return (roll.abs() > config.max_roll) | (pitch.abs() > config.max_pitch)
+@njit(cache=True, nogil=True)
+def _endings(
+    base, gravity, body_force, sole, finite, kind, length, half_width, direction,
+    steps, crossed, omnidirectional, level, covered, commanded, limits, last_step, stall_distance,
+    terminated, truncated,
+):  # fmt: skip
+    max_roll, max_pitch, max_force, gap_depth = limits
+    for i in range(len(base)):
+        tilted = overturned(gravity[i], max_roll, max_pitch)
+        touched = body_force[i] > max_force
+        sunk = kind[i] == GAP and min(sole[i, 0, 2], sole[i, 1, 2]) < -gap_depth
+        fell = tilted or touched or sunk or not finite[i]
+        asked = stall_distance > 0.0 and commanded[i] >= stall_distance and not omnidirectional[i]
+        stalled = asked and covered[i] < STALLED * commanded[i]
+
+        x, y, forward = base[i, 0], abs(base[i, 1]), direction[i] > 0
+        past_end = x > length[i] if forward else x < 0.0
+        back_out = x < -BEHIND_START if forward else x > length[i] + BEHIND_START
+        on_apron = forward and past_end
+        aside = y > APRON / 2 if on_apron else y > half_width[i]
+        outside = aside or back_out or x > length[i] + APRON
+
+        # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off
+        # the apron, or back onto the tile, does what it was told: that is no failure either.
+        at_top = level[i] >= LEVELS - 1
+        left_tile = past_end and crossed[i] and not (at_top and forward)
+        left_apron = omnidirectional[i] and crossed[i] and (outside or x < length[i])
+        terminated[i] = fell or stalled or (outside and not left_tile and not left_apron)
+        truncated[i] = (steps[i] >= last_step or left_tile or left_apron) and not terminated[i]
+
+
+@njit(cache=True, nogil=True)
+def overturned(gravity: np.ndarray, max_roll: float, max_pitch: float) -> bool:
+    """|roll| or |pitch| beyond its limit, from gravity (3,) in the base frame."""
+    gx, gy, gz = gravity[0], gravity[1], gravity[2]
+    roll, pitch = math.atan2(-gy, -gz), math.atan2(gx, math.hypot(gy, gz))
+    return abs(roll) > max_roll or abs(pitch) > max_pitch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +33,8 @@ class TileBank:
                 made = [make_tile(kind, level=level, rng=rng) for _ in range((config.variants + 1) // 2)]
                 both = [tile for pair in made for tile in (pair, pair.mirrored())]
                 self.tiles[kind, level] = both[: config.variants]
+        for tile in chain.from_iterable(self.tiles.values()):
+            tile.prepare()
 
     def kind_of(self, world: int) -> str:
         return self.config.kinds[world % len(self.config.kinds)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
 from ssr.terrain.kinds import PROMOTION_MARGIN
@@ -12,13 +14,12 @@ DEMOTION_SHARE = 0.5  #: less than this share of the commanded distance is too l
 DEMOTION_DISTANCE = 1.0  #: a shorter commanded distance (m) says nothing about ability
 
 
-def crossed(x: Tensor, first_edge: Tensor, last_edge: Tensor, backward: Tensor | None = None) -> Tensor:
+@njit(cache=True, nogil=True)
+def crossed(x: float, first_edge: float, last_edge: float, backward: bool = False) -> bool:
     """Whether the base at `x` (m, tile frame) is 0.5 m past the last edge, or before the first one where the
-    tile is walked `backward` (slopes, from the far end)."""
-    forth = x >= last_edge + PROMOTION_MARGIN
-    if backward is None:
-        return forth
-    return torch.where(backward, x <= first_edge - PROMOTION_MARGIN, forth)
+    tile is walked `backward` (slopes, from the far end). For kernels: one world, numbers in float32."""
+    margin = np.float32(PROMOTION_MARGIN)
+    return bool(x <= first_edge - margin if backward else x >= last_edge + margin)
 
 
 def next_levels(
@@ -28,16 +29,32 @@ def next_levels(
     commanded_distance: Tensor,
     first_reset: Tensor,
     generator: torch.Generator | None = None,
+    env_ids: Tensor | None = None,
 ) -> Tensor:
-    """Levels (n,) int64 of the episodes that begin where others, on `level`, have just ended.
+    """Levels (m,) int64 of the episodes that begin where others, on `level`, have just ended.
 
     crossed: the obstacles were crossed (see `crossed`). progress: metres covered in the commanded direction.
     commanded_distance: metres the commands asked for over the time that passed. first_reset: the world has
     just been made, so its episode tells nothing and the level stays. Past the top any level may follow.
+    All of these are (n,), on the CPU; env_ids (m,): the worlds that are asked about, by default all.
     """
-    short = progress < DEMOTION_SHARE * commanded_distance
-    too_slow = short & (commanded_distance >= DEMOTION_DISTANCE) & ~crossed
-    moved = level + crossed.long() - too_slow.long()
-    anywhere = torch.randint(LEVELS, level.shape, generator=generator, device=level.device)
-    moved = torch.where(moved >= LEVELS, anywhere, moved.clamp(min=0))
-    return torch.where(first_reset, level, moved)
+    worlds = np.arange(level.shape[0]) if env_ids is None else env_ids.numpy()
+    anywhere = torch.randint(LEVELS, worlds.shape, generator=generator).numpy()
+    facts = (level, crossed, progress, commanded_distance, first_reset)
+    _next_levels(worlds, anywhere, *(fact.numpy() for fact in facts))
+    return torch.from_numpy(anywhere)
+
+
+@njit(cache=True, nogil=True)
+def _next_levels(worlds, anywhere, level, crossed, progress, commanded_distance, first_reset):
+    """Replaces `anywhere` (m,), any level, where another one follows."""
+    for k in range(len(worlds)):
+        i = worlds[k]
+        judged = commanded_distance[i] >= DEMOTION_DISTANCE
+        too_slow = judged and progress[i] < DEMOTION_SHARE * commanded_distance[i]
+        if first_reset[i]:
+            anywhere[k] = level[i]
+        elif not crossed[i]:
+            anywhere[k] = max(level[i] - 1, 0) if too_slow else level[i]
+        elif level[i] + 1 < LEVELS:
+            anywhere[k] = level[i] + 1

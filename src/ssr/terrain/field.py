@@ -72,7 +72,10 @@ class TerrainField:
 
     def _write(self, target: Tensor, ids: Tensor, values: np.ndarray | list) -> None:
         """In place: kernels and callers keep views of the field's tensors."""
-        target[ids] = torch.as_tensor(np.asarray(values)).to(target)
+        if self.device.type == "cpu":
+            target.numpy()[ids.numpy()] = values  # a tenth of the time that torch takes for a few worlds
+        else:
+            target[ids] = torch.as_tensor(np.asarray(values)).to(target)
 
     def heights(self, points: Tensor, out: Tensor | None = None) -> Tensor:
         """Ground heights (n, ...) in m under points (n, ..., 2) of each world's tile frame, in float32.

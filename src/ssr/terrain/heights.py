@@ -54,36 +54,42 @@ def numba_heights(facets: Tensor, count: Tensor) -> Launch:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _heights_numba(facets: np.ndarray, count: np.ndarray, points: np.ndarray, out: np.ndarray) -> None:
-    worlds, total = out.shape
+    for w in range(len(out)):
+        heights_under(facets[w], count[w], points[w], out[w])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def heights_under(facets: np.ndarray, count: int, points: np.ndarray, out: np.ndarray) -> None:
+    """One world, for kernels: heights (p,) float32 under points (p, 2) over the first `count` facets."""
+    total = len(out)
     xs = np.empty(CHUNK, dtype=np.float32)
     ys = np.empty(CHUNK, dtype=np.float32)
     best = np.empty(CHUNK, dtype=np.float32)
     abyss = np.float32(ABYSS)
-    for w in range(worlds):
-        for begin in range(0, total, CHUNK):
-            size = min(CHUNK, total - begin)
+    for begin in range(0, total, CHUNK):
+        size = min(CHUNK, total - begin)
+        for i in range(CHUNK):
+            xs[i] = points[begin + min(i, size - 1), 0]
+            ys[i] = points[begin + min(i, size - 1), 1]
+            best[i] = abyss
+        x_low, x_high, y_low, y_high = xs[0], xs[0], ys[0], ys[0]
+        for i in range(1, CHUNK):  # a NaN never enters the bounds or, being first, never leaves them
+            x_low = xs[i] if xs[i] < x_low else x_low
+            x_high = xs[i] if xs[i] > x_high else x_high
+            y_low = ys[i] if ys[i] < y_low else y_low
+            y_high = ys[i] if ys[i] > y_high else y_high
+        for f in range(count):
+            x0, x1, y0, y1 = facets[f, 0], facets[f, 1], facets[f, 2], facets[f, 3]
+            # Facets that are surely apart; NaN bounds rule out none, so points are compared singly.
+            if x_high < x0 or x_low > x1 or y_high < y0 or y_low > y1:
+                continue
+            z0, slope = facets[f, 4], facets[f, 5]
             for i in range(CHUNK):
-                xs[i] = points[w, begin + min(i, size - 1), 0]
-                ys[i] = points[w, begin + min(i, size - 1), 1]
-                best[i] = abyss
-            x_low, x_high, y_low, y_high = xs[0], xs[0], ys[0], ys[0]
-            for i in range(1, CHUNK):  # a NaN never enters the bounds or, being first, never leaves them
-                x_low = xs[i] if xs[i] < x_low else x_low
-                x_high = xs[i] if xs[i] > x_high else x_high
-                y_low = ys[i] if ys[i] < y_low else y_low
-                y_high = ys[i] if ys[i] > y_high else y_high
-            for f in range(count[w]):
-                x0, x1, y0, y1 = facets[w, f, 0], facets[w, f, 1], facets[w, f, 2], facets[w, f, 3]
-                # Facets that are surely apart; NaN bounds rule out none, so points are compared singly.
-                if x_high < x0 or x_low > x1 or y_high < y0 or y_low > y1:
-                    continue
-                z0, slope = facets[w, f, 4], facets[w, f, 5]
-                for i in range(CHUNK):
-                    inside = (xs[i] >= x0) & (xs[i] <= x1) & (ys[i] >= y0) & (ys[i] <= y1)
-                    z = z0 + slope * (xs[i] - x0)
-                    best[i] = z if inside & (z > best[i]) else best[i]
-            for i in range(size):
-                out[w, begin + i] = best[i]
+                inside = (xs[i] >= x0) & (xs[i] <= x1) & (ys[i] >= y0) & (ys[i] <= y1)
+                z = z0 + slope * (xs[i] - x0)
+                best[i] = z if inside & (z > best[i]) else best[i]
+        for i in range(size):
+            out[begin + i] = best[i]
 
 
 def warp_heights(facets: Tensor, count: Tensor) -> Launch:

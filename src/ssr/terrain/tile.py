@@ -115,8 +115,16 @@ class Tile:
         rows = np.zeros((pool, BOX_FIELDS))
         rows[:, 2] = PARKED_DEPTH
         rows[:, 3:6] = PARKED_HALF
-        rows[: len(self.boxes)] = [(*b.center, *b.half, b.pitch) for b in self.boxes]
+        rows[: len(self.boxes)] = self._box_rows
         return rows
+
+    @cached_property
+    def _box_rows(self) -> np.ndarray:
+        return np.array([(*b.center, *b.half, b.pitch) for b in self.boxes])
+
+    def prepare(self) -> None:
+        """Work out now what would be worked out when it is first asked for."""
+        _ = self._box_rows, self.facets
 
     @cached_property
     def facets(self) -> np.ndarray:
