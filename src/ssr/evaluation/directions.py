@@ -11,6 +11,7 @@ import torch
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import TrialWorlds, seed_of
+from ssr.task.frames import to_yaw
 from ssr.terrain.tile import Box, Tile
 
 FORWARD, LATERAL = 0.6, 0.4  #: m/s at most, along and across; within Table 5
@@ -103,10 +104,7 @@ def walk(subject: Subject, seed: int) -> Paths:
         observation = worlds.observe()
     assert heading is not None
     moved = torch.stack(places, dim=1) - origin[:, None]
-    c, s = heading.cos()[:, None], heading.sin()[:, None]
-    x, y = moved.unbind(-1)
-    turned = torch.stack([c * x + s * y, c * y - s * x], dim=-1)
     return Paths(
-        position=turned.numpy().reshape(len(asked), REPEATS, -1, 2).astype(np.float32),
+        position=to_yaw(heading, moved).numpy().reshape(len(asked), REPEATS, -1, 2).astype(np.float32),
         lasted=~fallen.numpy().reshape(len(asked), REPEATS),
     )

@@ -12,10 +12,8 @@ from ssr.robots.spec import Sole
 from ssr.symmetry.layout import Layout
 from ssr.task.transition import Transition
 from ssr.terrain.field import TerrainField
-from ssr.terrain.settings import TERRAIN_TYPES
+from ssr.terrain.settings import SLOPE
 from ssr.vision.support import expected_deficiency, support_deficiency
-
-SLOPE = TERRAIN_TYPES.index("slope")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,22 +8,19 @@ import torch
 from torch import Tensor
 
 from ssr.learning.config import ImaginationConfig
+from ssr.task.frames import to_yaw
 from ssr.task.saving import NamedTensors
 from ssr.task.transition import Transition
 
 
 def to_base(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
     """Tile-frame points (..., 2) in the yaw-aligned frame of a base at (..., 2), turned by (...)."""
-    c, s = base_yaw.cos(), base_yaw.sin()
-    x, y = (point - base_position).unbind(-1)
-    return torch.stack((c * x + s * y, c * y - s * x), -1)
+    return to_yaw(base_yaw, point - base_position)
 
 
 def to_tile(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
     """The inverse of `to_base`."""
-    c, s = base_yaw.cos(), base_yaw.sin()
-    x, y = point.unbind(-1)
-    return torch.stack((c * x - s * y, s * x + c * y), -1) + base_position
+    return to_yaw(-base_yaw, point) + base_position
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,7 @@ from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import FrameHistory
 from ssr.networks.discriminators import Discriminators
 from ssr.task.transition import Transition
-from ssr.terrain.settings import TERRAIN_TYPES
-
-SLOPE = TERRAIN_TYPES.index("slope")
+from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
 
 
 class ReferenceMotion(Protocol):

@@ -17,8 +17,8 @@ from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.frames import STRIDE, WINDOW, amp_frame, support_height
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
+from ssr.terrain.settings import TERRAIN_TYPES
 
-TERRAIN_TYPES = ("slope", "stairs", "discrete", "gap", "platform")
 TABLE_11: dict[str, tuple[str, ...]] = {
     "slope": ("forward", "backward", "turn", "slope"),
     "stairs": ("forward", "turn", "stairs"),

@@ -15,8 +15,8 @@ def yaw_of(quaternion: Tensor) -> Tensor:
 
 
 def to_yaw(yaw: Tensor, vector: Tensor) -> Tensor:
-    """World vectors (n, ..., ≥2) with their x and y in the frame turned by `yaw` (n,) about z."""
-    shape = (yaw.shape[0],) + (1,) * (vector.ndim - 2)
+    """World vectors (*shape, ..., ≥2) with their x and y in the frames turned by `yaw` (*shape) about z."""
+    shape = yaw.shape + (1,) * (vector.ndim - 1 - yaw.ndim)
     c, s = torch.cos(yaw).view(shape), torch.sin(yaw).view(shape)
     turned = torch.stack(_into(c, s, vector[..., 0], vector[..., 1]), dim=-1)
     return torch.cat([turned, vector[..., 2:]], dim=-1)

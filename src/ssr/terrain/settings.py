@@ -15,6 +15,7 @@ LEVELS = 20
 
 #: The five terrain types of the paper, in its order. Each has its own style discriminator and commands.
 TERRAIN_TYPES = ("slope", "stairs", "discrete", "gap", "platform")
+SLOPE = TERRAIN_TYPES.index("slope")
 
 _TYPE_OF: dict[Kind, str] = {"flat": "slope", "stairs_up": "stairs", "stairs_down": "stairs"}
 
