@@ -170,6 +170,8 @@ class SSR:
             self.features[:, fresh] = encoder.encode_images(images).unflatten(0, (sides, -1))
         latents, hidden = encoder.step(history, self.features.flatten(0, 1), self.hidden.flatten(0, 1))
         self.hidden = hidden.unflatten(0, (sides, n))
+        if self.config.ppo.certain_latents:
+            latents = latents._replace(proprioception=latents.mean)
         velocity = self.networks.estimator(history)
         return actor_observation(history, velocity, latents).unflatten(0, (sides, n))
 

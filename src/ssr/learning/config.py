@@ -32,6 +32,7 @@ class PPOConfig:
     final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded
     bootstrap_min_std: float = 0.0  #: floor of the policy's std at full bootstrap; fades with it
     max_gradient_norm: float = 1.0  #: actor and critics separately
+    certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics
 
 

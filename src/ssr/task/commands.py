@@ -13,7 +13,7 @@ from ssr.task.saving import NamedTensors
 from ssr.terrain.settings import TERRAIN_TYPES
 
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
-STRAIGHT = 0.2  #: share of the heading range that a beginner meets
+STRAIGHT = 0.4  #: share of the heading range that a beginner meets
 
 
 def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,10 @@ class Commands(NamedTensors):
         self.steps_left.numpy()[ids] = steps.numpy()
 
     def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
-        """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that."""
+        """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that.
+
+        The heading stays as it was drawn: walking on while turning is part of the course.
+        """
         if self.fixed:
             return
         low, high = torch.from_numpy(self.speed_range)[terrain_type[env_ids]].unbind(-1)
@@ -94,7 +97,6 @@ class Commands(NamedTensors):
         chosen = env_ids[moving]
         self.speed[chosen] = speed[moving]
         self.direction[chosen] = speed[moving].sign()
-        self.heading[chosen] = 0.0
         self.still[chosen] = False
 
     def tick(self, terrain_type: Tensor) -> None:

@@ -21,7 +21,7 @@ from ssr.task.config import BootstrapConfig, RewardConfig
 from ssr.task.moment import Moment
 
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
-POSTURE_ROWS = ("angular_velocity_tracking", "orientation", "angular_velocity_xy", "base_height")
+POSTURE_ROWS = ("orientation", "angular_velocity_xy", "base_height")
 
 
 class Limits(NamedTuple):
@@ -227,7 +227,7 @@ def stepping(m, limits, c, i):
     for s in range(2):
         # An episode's first contact ends no swing.
         if m.first_contact[i, s] and m.air_time[i, s] > 0.0 and not m.standing[i]:
-            total += min(m.air_time[i, s], c.air_time_target) - SHUFFLE
+            total += max(min(m.air_time[i, s], c.air_time_target) - SHUFFLE, 0.0)
     return total
 
 
