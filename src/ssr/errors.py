@@ -1,11 +1,19 @@
 """Errors a user can cause: each is one line that says what was given, what was expected and what to do."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+LISTED = 20  #: names that still make a line one can read
+
 
 class UserError(Exception):
     """A mistake in the user's input. The command line prints its one line and exits with code 2."""
 
 
-def unknown(what: str, given: object, known: object) -> UserError:
-    """`Unknown robot: 'x3'. Known: dr02, x2.`"""
-    listed = ", ".join(str(k) for k in known)  # type: ignore[attr-defined]
-    return UserError(f"Unknown {what}: {given!r}. Known: {listed}.")
+def unknown(what: str, given: object, known: Iterable[object]) -> UserError:
+    """`Unknown robot: 'x3'. Known: dr02, x2.` Of many names only those most alike are given."""
+    names = [str(k) for k in known]
+    if len(names) <= LISTED:
+        return UserError(f"Unknown {what}: {given!r}. Known: {', '.join(names)}.")
+    alike = get_close_matches(str(given), names, n=5, cutoff=0.0)
+    return UserError(f"Unknown {what}: {given!r}. Closest of {len(names)}: {', '.join(alike)}.")

@@ -52,7 +52,10 @@ def main(argv: list[str] | None = None) -> int:
         if name not in COMMANDS:
             raise UserError(f"Unknown command: {name!r}. Known: {', '.join(COMMANDS)}.")
         command = importlib.import_module(f"ssr.cli.{name.replace('-', '_')}")
-        return int(command.run(rest) or 0)
+        try:
+            return int(command.run(rest) or 0)
+        finally:
+            sys.stdout.flush()
     except UserError as error:
         print(f"ssr {name}: {error}", file=sys.stderr)
         return 2
