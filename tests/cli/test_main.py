@@ -30,4 +30,4 @@ def test_a_reader_that_stops_early_sees_no_traceback():
     talker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     talker.stdout.close()
     errors = talker.stderr.read().decode()
-    assert talker.wait(timeout=120) == 0 and "Traceback" not in errors
+    assert talker.wait(timeout=120) in (0, 1) and errors == ""
