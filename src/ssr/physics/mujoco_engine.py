@@ -137,23 +137,19 @@ class MujocoSimulator:
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
         ids, model, expand = env_ids.numpy(), self.model, self.batch.expand
-        drawn = {name: value.numpy().astype(np.float64) for name, value in vars(dynamics).items()}
-        scale, offset = drawn["link_mass_scale"], drawn["link_com_offset"]
-        mass = model.body_mass[None, 1:] * scale
-        loaded = mass[:, 0] + drawn["base_added_mass"]
-        scale[:, 0] *= loaded / mass[:, 0]
-        mass[:, 0] = loaded
-        expand("body_mass")[ids, 1:] = mass
-        expand("body_inertia")[ids, 1:] = model.body_inertia[None, 1:] * scale[..., None]
-        offset[:, 0] += drawn["base_com_offset"]
-        expand("body_ipos")[ids, 1:] = model.body_ipos[None, 1:] + offset
-        kp = self._kp * drawn["kp_scale"] * drawn["motor_strength"]
-        kd = self._kd * drawn["kd_scale"] * drawn["motor_strength"]
-        at = (ids[:, None], self._actuator[None])
-        expand("actuator_gainprm")[(*at, 0)] = kp
-        expand("actuator_biasprm")[(*at, 1)] = -kp
-        expand("actuator_biasprm")[(*at, 2)] = -kd
-        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = drawn["friction"][:, None]
+        _change_bodies(
+            ids, model.body_mass, model.body_inertia, model.body_ipos,
+            dynamics.base_added_mass.numpy(), dynamics.base_com_offset.numpy(),
+            dynamics.link_mass_scale.numpy(), dynamics.link_com_offset.numpy(),
+            expand("body_mass"), expand("body_inertia"), expand("body_ipos"),
+        )  # fmt: skip
+        _change_motors(
+            ids, self._actuator, self._kp, self._kd, dynamics.motor_strength.numpy(),
+            dynamics.kp_scale.numpy(), dynamics.kd_scale.numpy(),
+            expand("actuator_gainprm"), expand("actuator_biasprm"),
+        )  # fmt: skip
+        friction = dynamics.friction.numpy()[:, None]
+        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = friction
         self.batch.set_const(ids)
 
     def push(self, env_ids: Tensor, velocity: Tensor) -> None:
@@ -199,6 +195,34 @@ def _lay(rows, used, terrain, position, quaternion, size, radius, bounds, box_ra
         reach = half[0] if pitch == 0.0 else half[0] + half[2]
         box_range[b, 0] = rows[b, 0] - reach
         box_range[b, 1] = rows[b, 0] + reach
+
+
+@njit(cache=True, nogil=True)
+def _change_bodies(
+    worlds, mass, inertia, center, base_added, base_offset, scale, offset, new_mass, new_inertia, new_center
+):  # fmt: skip
+    """Masses, inertias (in proportion) and centres of mass; body 0 is the world, body 1 the base."""
+    for k in range(len(worlds)):
+        for b in range(1, len(mass)):
+            i, heavier = worlds[k], np.float64(scale[k, b - 1])
+            if b == 1:
+                heavier += base_added[k] / mass[1]
+            new_mass[i, b] = mass[b] * heavier
+            for c in range(3):
+                new_inertia[i, b, c] = inertia[b, c] * heavier
+                new_center[i, b, c] = center[b, c] + offset[k, b - 1, c]
+                if b == 1:
+                    new_center[i, b, c] += base_offset[k, c]
+
+
+@njit(cache=True, nogil=True)
+def _change_motors(worlds, actuator, kp, kd, strength, kp_scale, kd_scale, gain, bias):
+    for k in range(len(worlds)):
+        for j in range(len(actuator)):
+            i, a = worlds[k], actuator[j]
+            gain[i, a, 0] = kp[j] * kp_scale[k, j] * strength[k, j]
+            bias[i, a, 1] = -gain[i, a, 0]
+            bias[i, a, 2] = -kd[j] * kd_scale[k, j] * strength[k, j]
 
 
 def _body_mirror(model: mujoco.MjModel, robot: RobotSpec) -> tuple[int, ...]:
