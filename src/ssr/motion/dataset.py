@@ -29,6 +29,8 @@ TABLE_11: dict[str, tuple[str, ...]] = {
 OWN = {"slope": "slope", "stairs": "stairs", "discrete": "step", "gap": "gap", "platform": "platform"}
 OWN_SHARE, STAND_SHARE = 0.5, 0.05
 FLAT = ("forward", "backward", "turn", "stand")
+SPEED_BIN, FASTEST = 0.1, 1.2  #: m/s; windows are drawn evenly over bins of speed, all faster ones in the last
+RAREST = 0.02  #: share of a column below which a bin counts as if it had this much
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,23 +132,34 @@ class MotionDataset:
         return StartStates(**{k: getattr(self.states, k)[index] for k in StartStates.__dataclass_fields__})
 
     def _draw(self, shares: dict[str, float], count: int, generator: torch.Generator) -> Tensor:
-        """(count,) frame indices: a column by its share, then any of the column's starts alike."""
+        """(count,) frame indices: a column by its share, then one of its starts, evenly over speeds."""
         if not shares:
             raise UserError(f"The motion of {self.robot.name} has no clip in the columns asked for.")
-        joined, spans = self._joined
-        begins, sizes = torch.tensor([spans[c] for c in shares]).T
+        joined, reached, order = self._joined
+        columns = torch.tensor([order[c] for c in shares], dtype=torch.float64)
         pick = torch.multinomial(torch.tensor(list(shares.values())), count, True, generator=generator)
-        within = (torch.rand(count, generator=generator) * sizes[pick]).long().clamp(max=sizes[pick] - 1)
-        return joined[begins[pick] + within]
+        wanted = columns[pick] + torch.rand(count, generator=generator, dtype=torch.float64)
+        return joined[torch.searchsorted(reached, wanted, right=True).clamp(max=len(joined) - 1)]
 
     @cached_property
-    def _joined(self) -> tuple[Tensor, dict[str, tuple[int, int]]]:
-        """All starts in one tensor, and where each column's begin and how many there are."""
-        spans, begin = {}, 0
-        for column, starts in self.starts.items():
-            spans[column] = (begin, len(starts))
-            begin += len(starts)
-        return torch.cat(list(self.starts.values())), spans
+    def _joined(self) -> tuple[Tensor, Tensor, dict[str, int]]:
+        """All starts in one tensor, their summed chances, and each column's number k.
+
+        Column k's sums run from k to k + 1. Commands are spread evenly over speeds: a prior that knows mostly
+        slow walking would hold back a robot that is asked for more.
+        """
+        reached = [k + self._chances(starts).cumsum(0) for k, starts in enumerate(self.starts.values())]
+        order = {column: k for k, column in enumerate(self.starts)}
+        return torch.cat(list(self.starts.values())), torch.cat(reached), order
+
+    def _chances(self, starts: Tensor) -> Tensor:
+        """(m,) chance of each window of a column, alike for every bin of speed over the ground."""
+        speed = layouts(self.robot).amp.slice("base_velocity")
+        windows = self.frames[starts[:, None] + STRIDE * torch.arange(WINDOW)][..., speed]
+        bins = (windows[..., :2].norm(dim=-1).mean(-1).clamp(max=FASTEST) / SPEED_BIN).long()
+        members = torch.bincount(bins).clamp(min=max(1, round(RAREST * len(starts))))
+        chances = 1.0 / members[bins].double()
+        return chances / chances.sum()
 
     def seconds(self) -> dict[str, tuple[float, float]]:
         """Per column: recorded and synthetic seconds, mirrored copies not counted."""
