@@ -42,7 +42,7 @@ def test_the_policy_is_told_the_command(untrained: Subject) -> None:
     world.command = (0.3, -0.2, 0.5)
     world.step()
     heard = layout.get(world.observation.history[0, -1], "command")
-    assert heard.tolist() == pytest.approx([2 * 0.3, 2 * -0.2, 0.2 * 0.5])
+    assert heard.tolist() == pytest.approx([2 * 0.3, 2 * -0.2, 2 * 0.5])
 
 
 def test_the_command_stays_when_the_robot_turns(standing: Subject) -> None:
