@@ -208,3 +208,14 @@ def test_what_is_no_motion_file_is_refused_in_one_line(tmp_path: Path) -> None:
         store.load(path)
     with pytest.raises(UserError, match="No motion file"):
         store.load(tmp_path / "none.npz")
+
+
+def test_windows_are_drawn_evenly_over_speeds(x2: MotionDataset) -> None:
+    """Most recorded walking is slow; a robot is asked for all speeds alike."""
+    generator, speed = torch.Generator().manual_seed(3), layouts(x2.robot).amp.slice("base_velocity")
+    windows = x2.frames[
+        x2._draw({"forward": 1.0}, 20_000, generator)[:, None] + STRIDE * torch.arange(WINDOW)
+    ]
+    pace = windows[..., speed][..., :2].norm(dim=-1).mean(-1)
+    counts = torch.histc(pace, bins=8, min=0.3, max=1.1)
+    assert counts.max() < 1.3 * counts.min()

@@ -29,7 +29,7 @@ TABLE_11: dict[str, tuple[str, ...]] = {
 OWN = {"slope": "slope", "stairs": "stairs", "discrete": "step", "gap": "gap", "platform": "platform"}
 OWN_SHARE, STAND_SHARE = 0.5, 0.05
 FLAT = ("forward", "backward", "turn", "stand")
-SPEED_BIN, FASTEST = 0.1, 1.2  #: m/s; windows are drawn evenly over bins of speed, all faster ones in the last
+SPEED_BIN, FASTEST = 0.1, 1.2  #: m/s; windows are drawn evenly over bins of speed, faster ones in the last
 RAREST = 0.02  #: share of a column below which a bin counts as if it had this much
 
 
