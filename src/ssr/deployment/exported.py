@@ -73,6 +73,10 @@ def _contract_file(run: Path) -> Any:
     try:
         return json.loads((run / CONTRACT).read_text())
     except OSError:
+        if not Path(run).is_dir():
+            raise UserError(
+                f"{run} does not exist. Give a run directory on which `ssr export` was run."
+            ) from None
         raise UserError(f"{run} has no {CONTRACT}. Run `ssr export {run}` first.") from None
     except ValueError:
         raise UserError(f"{run / CONTRACT} is not valid JSON. Export the run again.") from None
