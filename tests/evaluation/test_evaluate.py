@@ -46,7 +46,7 @@ def test_every_row_has_every_measure_with_its_interval(reference: Path) -> None:
     assert [(row["terrain"], row["setting"]) for row in rows] == [("stairs_down", "0.15/0.3"), ("gap", "0.4")]
     for row in rows:
         assert row["trials"] == 4
-        for name in ("success", "traversal", "distance", "sfr", "msr", "ap", "pfcf"):
+        for name in ("success", "traversal", "distance", "speed", "steps", "sfr", "msr", "ap", "pfcf"):
             assert {name, f"{name}_low", f"{name}_high"} <= set(row)
         assert row["success_low"] <= row["success"] <= row["success_high"]
 

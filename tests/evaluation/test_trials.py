@@ -1,12 +1,14 @@
 """Trials: scripted policies get what they deserve, and a trial's course depends on nothing but its number."""
 
 from dataclasses import fields, replace
+from math import atan2, cos, sin
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from ssr.deployment.trial import steer
 from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
@@ -14,6 +16,7 @@ from ssr.evaluation.directions import commands, mirror_partners, walk
 from ssr.evaluation.measures import measure
 from ssr.evaluation.trials import FELL, Trials, run_trials
 from ssr.evaluation.worlds import TrialWorlds, strips_for
+from ssr.task.config import BootstrapConfig
 
 FLAT = Course.of("flat")
 
@@ -110,6 +113,45 @@ def test_without_stress_worlds_are_randomized_as_in_training(run: Path) -> None:
     assert float(mass.min()) < low + 0.2 * (high - low) and float(mass.max()) > high - 0.2 * (high - low)
     assert set(env.delay.tolist()) == {0, 1, 2}
     assert env.commands.speed.tolist() == [1.0] * 40 and not bool(env.commands.still.any())
+
+
+def test_the_nominal_robot_is_as_built(run: Path) -> None:
+    conditions = Conditions(nominal=True, speed=0.5)
+    env = make_worlds(conditions, run, count=20).env
+    env.reset()
+    assert env.dynamics is not None
+    assert not env.dynamics.base_added_mass.any() and not env.delay.any()
+    assert env.dynamics.friction.tolist() == [1.0] * 20
+    assert env.dynamics.motor_strength.unique().tolist() == [1.0]
+    assert env.config.randomization.push_velocity == (0.0, 0.0)
+    assert env.commands.speed.tolist() == [0.5] * 20
+    assert conditions.label == "speed-0.5_nominal"
+
+
+def test_standing_still_ends_no_trial() -> None:
+    tried = subject.load("scripted:stand")
+    impatient = replace(tried.task, bootstrap=BootstrapConfig(stall_distance=0.2))
+    conditions = Conditions(seconds=1.0, nominal=True)
+    worlds = TrialWorlds(tried.robot, impatient, None, strips_for(FLAT, [0]), [0], conditions)
+    actor = tried.actor()
+    actor.begin(1)
+    observation = worlds.begin()
+    for _ in range(45):
+        worlds.step(actor.act(observation))
+        observation = worlds.observe()
+    assert worlds.running.all()
+
+
+def test_the_operator_leads_a_robot_back_to_the_middle(run: Path) -> None:
+    held, straight = (make_worlds(Conditions(look_ahead=a), run, count=1).env for a in (3.0, 0.0))
+    aside, ahead = np.array([1.5], np.float32), np.zeros(1, np.float32)
+    forward, left, turn = held.commands.current(ahead, aside, held.progress.omnidirectional)[0]
+    way = -atan2(1.5, 3.0)
+    assert (forward, left, turn) == pytest.approx((cos(way), sin(way), 0.0), abs=1e-6)
+    assert steer(0.2, 1.5, 1.0) == pytest.approx(
+        held.commands.current(ahead + 0.2, aside, held.progress.omnidirectional)[0], abs=1e-6
+    )
+    assert straight.commands.current(ahead, aside, straight.progress.omnidirectional)[0].tolist() == [1, 0, 0]
 
 
 def test_a_frozen_camera_shows_its_last_image(run: Path) -> None:

@@ -1,12 +1,14 @@
 """PPO with named streams: masks, mirrors and weights do what the paper says."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 import torch
 from toy import ToyMotion, ToyWalker
 
 from ssr.learning.algorithm import SSR
+from ssr.learning.config import PPOConfig, ScheduleConfig
 from ssr.learning.moments import RunningNormalizer, mean_and_std
 from ssr.learning.ppo import PPO, prepare, stream_values
 
@@ -150,8 +152,28 @@ def test_std_never_leaves_its_range(tiny):
     algorithm.ppo.update(batch_of(algorithm), torch.full((21,), 0.2), 0.0)
     assert actor.std.min() >= 0.2
     actor.std.data.fill_(0.21)
-    algorithm.ppo.update(batch_of(algorithm), torch.full((21,), 0.2), 0.0, min_std=0.7)
+    algorithm.ppo.update(batch_of(algorithm), torch.full((21,), 0.2), 0.0, (0.7, 0.9))
     assert actor.std.min() >= 0.7, "while the bootstrap lasts"
+    actor.std.data.fill_(0.95)
+    algorithm.ppo.update(batch_of(algorithm), torch.full((21,), 0.9), 0.0, (0.1, 0.25))
+    assert actor.std.max() <= 0.25, "once it walks"
+
+
+def test_noise_falls_with_the_bootstrap(tiny):
+    noisy = replace(
+        tiny,
+        ppo=replace(tiny.ppo, bootstrap_min_std=0.7, walking_max_std=0.25),
+        schedule=ScheduleConfig(bootstrap=True, min_bootstrap=0.3),
+        network=replace(tiny.network, max_std=1.0),
+    )
+    _, algorithm = learner(noisy)
+    assert algorithm.std_range == (0.7, 1.0)
+    algorithm.schedule.bootstrap = 0.65
+    assert algorithm.std_range == pytest.approx((0.455, 0.625))
+    algorithm.schedule.bootstrap = 0.3
+    assert algorithm.std_range == pytest.approx((0.21, 0.25))
+    _, as_in_the_paper = learner(replace(tiny, ppo=PPOConfig(), schedule=ScheduleConfig()))
+    assert as_in_the_paper.std_range == (0.0, inf)
 
 
 def test_actor_and_critics_are_clipped_apart(tiny):

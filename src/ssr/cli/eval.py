@@ -8,13 +8,14 @@ from typing import Annotated
 
 import tyro
 
-DESCRIPTION = """Try a policy on 22 m strips for 20 s at 1.0 m/s, randomized as in training.
+DESCRIPTION = """Try a policy on 22 m strips for 20 s, by default at 1.0 m/s, randomized as in training.
 
     ssr eval RUN                                    the settings of Table 2, 200 trials each
     ssr eval RUN --settings table2 standard --sweep also mid-curriculum settings and Fig. 5's difficulties
     ssr eval RUN --terrain gap --setting 0.45       one strip
     ssr eval RUN --snapshots 10                     also follow support over training (Fig. 6c)
     ssr eval RUN --push 1.0 --friction 0.4          under stress; results go to a folder of their own
+    ssr eval RUN --terrain flat --speed 0.5 --nominal  another speed, the robot as built
     ssr eval scripted:stand                         a scripted policy: stand, fall, stepper
 
 Writes RUN/eval/results.json and report.html. Stopped and started again, it goes on where it was."""
@@ -40,6 +41,12 @@ class Options:
     """Evaluate the snapshot of this iteration instead of the newest weights."""
     snapshots: int = 0
     """Follow the support ratio over this many snapshots (Fig. 6c)."""
+    speed: float = 1.0
+    """Commanded, m/s."""
+    look_ahead: float = 3.0
+    """Metres ahead at which the operator aims at the strip's middle; 0: straight ahead, come what may."""
+    nominal: bool = False
+    """The robot as built: dynamics are not randomized."""
     directions: bool = True
     """Also walk in eight directions and turn on the spot (Fig. 7a)."""
     sensor: bool = False
@@ -72,6 +79,9 @@ def run(argv: list[str]) -> int:
 
     conditions = Conditions(
         seed=options.seed,
+        speed=options.speed,
+        look_ahead=options.look_ahead,
+        nominal=options.nominal,
         sensor=options.sensor,
         push=options.push,
         friction=options.friction,

@@ -99,7 +99,8 @@ class Lockstep:
                 self.controller.hear_depth(now, nanoseconds(message.header.stamp), self.eye.see(image))
 
     def steer(self, speed: float) -> None:
-        forward, left, turn = steer(self.robot.truth().yaw, speed)
+        truth = self.robot.truth()
+        forward, left, turn = steer(truth.yaw, float(truth.position[1]), speed)
         self.controller.hear_velocity(self.now, Twist(Vector3(forward, left, 0.0), Vector3(0.0, 0.0, turn)))
 
     def tick(self) -> None:

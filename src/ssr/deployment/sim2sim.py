@@ -111,7 +111,7 @@ def _drive_for(operator: Operator, seconds: float, speed: float) -> tuple[float,
     while ending is None and operator.truth["time"] - begin < seconds:
         before = operator.truth["time"]
         operator.look()
-        operator.drive(*steer(operator.truth["yaw"], speed))
+        operator.drive(*steer(operator.truth["yaw"], operator.truth["position"][1], speed))
         ending = operator.truth["fall"]
         if ending is None and operator.status.get("phase") == "damp":
             ending = f"damped: {operator.status['reason']}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ssr.deployment.config import TrialConfig
 from ssr.deployment.simulated_robot import Truth
+from ssr.evaluation.conditions import LOOK_AHEAD
 from ssr.evaluation.intervals import wilson
 from ssr.task.config import TerminationConfig
 from ssr.terrain.settings import check_kind, parse_setting, setting_at
@@ -46,10 +47,14 @@ def length_for(trial: TrialConfig) -> float:
     return max(STRIP_LENGTH, ceil(1.5 * trial.speed * trial.seconds + 2.0))
 
 
-def steer(truth_yaw: float, speed: float) -> tuple[float, float, float]:
-    """v_x, v_y, yaw rate in base axes of an operator who walks the robot along the strip."""
-    turn = float(np.clip(-HEADING_GAIN * truth_yaw, -MAX_YAW_RATE, MAX_YAW_RATE))
-    return speed * float(np.cos(truth_yaw)), -speed * float(np.sin(truth_yaw)), turn
+def steer(yaw: float, lateral: float, speed: float) -> tuple[float, float, float]:
+    """v_x, v_y, yaw rate in base axes of an operator who walks the robot along the strip.
+
+    yaw, lateral: where the robot heads, and how many metres it is off the middle, as `ssr eval` has it.
+    """
+    turn = float(np.clip(-HEADING_GAIN * yaw, -MAX_YAW_RATE, MAX_YAW_RATE))
+    way = -np.arctan2(lateral, LOOK_AHEAD) - yaw
+    return speed * float(np.cos(way)), speed * float(np.sin(way)), turn
 
 
 def fall(truth: Truth, tile: Tile, limits: TerminationConfig | None = None) -> str | None:

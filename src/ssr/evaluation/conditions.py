@@ -5,9 +5,25 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from ssr.errors import UserError
-from ssr.task.config import TaskConfig
+from ssr.task.config import RandomizationConfig, TaskConfig
 from ssr.vision.camera import CameraConfig
 from ssr.vision.sensor import SensorConfig
+
+SPEED = 1.0  #: m/s, the paper's command
+LOOK_AHEAD = 3.0
+
+#: every robot alike
+UNIFORM = RandomizationConfig(
+    added_mass=(0.0, 0.0),
+    base_com=(0.0, 0.0),
+    link_mass=(1.0, 1.0),
+    link_com=(0.0, 0.0),
+    motor_strength=(1.0, 1.0),
+    gains=(1.0, 1.0),
+    friction=(1.0, 1.0),
+    action_delay=(0, 0),
+    push_velocity=(0.0, 0.0),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,8 +31,10 @@ class Conditions:
     """20 s at 1.0 m/s straight ahead, randomized as in training; the other fields add stress."""
 
     seed: int = 0
-    speed: float = 1.0  #: m/s
+    speed: float = SPEED  #: m/s
     seconds: float = 20.0
+    look_ahead: float = LOOK_AHEAD  #: m; the operator aims at the middle line that far ahead; 0: never looks
+    nominal: bool = False  #: no randomization of the dynamics: the robot as built, no pushes, no delay
     sensor: bool = False  #: the depth camera has noise, holes and grass before it
     push: float | None = None  #: m/s, most on each axis, every 12 s
     friction: float | None = None  #: between sole and ground, as it acts
@@ -26,7 +44,9 @@ class Conditions:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise UserError(f"--seed {self.seed}: expected 0 or more.")
-        for name in ("push", "freeze_depth"):
+        if not 0 <= self.speed <= 3:
+            raise UserError(f"--speed {self.speed:g} m/s: expected 0 to 3.")
+        for name in ("look_ahead", "push", "freeze_depth"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise UserError(f"--{name.replace('_', '-')} {value:g}: expected 0 or more.")
@@ -37,8 +57,10 @@ class Conditions:
 
     @property
     def label(self) -> str:
-        """`push-1_friction-0.3`; empty without stress."""
-        words = ["sensor"] if self.sensor else []
+        """`push-1_friction-0.3`; empty for the paper's protocol."""
+        words = [] if self.speed == SPEED else [f"speed-{self.speed:g}"]
+        words += [] if self.look_ahead == LOOK_AHEAD else [f"look-ahead-{self.look_ahead:g}"]
+        words += [name for name in ("nominal", "sensor") if getattr(self, name)]
         for name in ("push", "friction", "payload", "freeze_depth"):
             value = getattr(self, name)
             if value is not None:
@@ -47,7 +69,7 @@ class Conditions:
 
     def task(self, trained: TaskConfig) -> TaskConfig:
         """The task of a trial, from the one a policy was trained in."""
-        luck = trained.randomization
+        luck = UNIFORM if self.nominal else trained.randomization
         if self.push is not None:
             luck = replace(luck, push_velocity=(-self.push, self.push))
         if self.friction is not None:

@@ -17,11 +17,14 @@ from ssr.terrain.settings import check_kind, parse_setting
 TRAVERSED = 0.8  #: share of the commanded distance that a traversal covers
 
 Row = dict[str, Any]
-MEASURES = ("success", "traversal", "distance", "sfr", "msr", "ap", "pfcf")
+MEASURES = ("success", "traversal", "distance", "speed", "steps", "sfr", "msr", "ap", "pfcf")
 
 
 def measure(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
-    """success, traversal and sfr are shares; msr too; distance in m, ap in W, pfcf in N."""
+    """success, traversal and sfr are shares; msr too; distance in m, ap in W, pfcf in N.
+
+    speed (m/s) and steps (footholds per foot and second) are means over the time until a trial ended.
+    """
     n = trials.count
     far = trials.distance >= TRAVERSED * conditions.speed * conditions.seconds
     per = lambda index, values: np.bincount(index, weights=values, minlength=n)
@@ -32,6 +35,8 @@ def measure(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
         "success": wilson(float(trials.success.sum()), n),
         "traversal": wilson(float((trials.success & far).sum()), n),
         "distance": per_trial(trials.distance),
+        "speed": pooled(trials.distance, trials.seconds),
+        "steps": pooled(footholds / 2, trials.seconds, (0.0, inf)),
         "sfr": pooled_rate(per(trials.foothold_trial, safe), footholds),
         "msr": pooled(per(trials.foothold_trial, trials.foothold_support), footholds, (0.0, 1.0)),
         "ap": pooled(trials.power * trials.seconds, trials.seconds, (0.0, inf)),

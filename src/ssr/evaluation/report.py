@@ -164,14 +164,20 @@ def _cell(row: Row, name: str, numbers: Sequence[float], shade: str) -> str:
 def _definitions(result: Results) -> str:
     c = result.conditions
     least = TRAVERSED * c.speed * c.seconds
+    drawn = (
+        "Every trial draws its own start, camera mounting and sensor noise; the robot is always as built."
+        if c.nominal
+        else "Every trial draws its own start, payload, masses, gains, friction, delay, pushes, camera "
+        "mounting and sensor noise, as in training."
+    )
     return f"""<p class='soft'>
 <b>success</b>: {c.seconds:g} s without a fall and without leaving the strip; a robot that stands still
 succeeds. <b>traversal</b>: success and at least {least:g} m covered.
+<b>speed</b> and <b>steps</b> (footholds per foot and second): until the trial ended.
 <b>SFR</b>: share of footholds with more than 75 % of the sole supported at contact;
 <b>MSR</b>: their mean support.
 <b>AP</b>: mean Σ|τ·q̇|. <b>PFCF</b>: mean over stances of the largest contact force.
-Small figures: 95 % intervals. ★: beyond the training curriculum. Every trial draws its own start, payload,
-masses, gains, friction, delay, pushes, camera mounting and sensor noise, as in training.</p>"""
+Small figures: 95 % intervals. ★: beyond the training curriculum. {drawn}</p>"""
 
 
 def _quality(results: Sequence[Results]) -> str:

@@ -17,11 +17,14 @@ COLUMNS = (
     ("success", "success", "%", 100, 1, 0),
     ("traversal", "traversal", "%", 100, 1, 0),
     ("distance", "distance", "m", 1, 1, 1),
+    ("speed", "speed", "m/s", 1, 2, 2),
+    ("steps", "steps", "1/s", 1, 2, 1),
     ("sfr", "SFR", "%", 100, 1, 0),
     ("msr", "MSR", "%", 100, 1, 0),
     ("ap", "AP", "W", 1, 0, 0),
     ("pfcf", "PFCF", "N", 1, 0, 0),
 )
+SHOWN = tuple(column for column in COLUMNS if column[0] not in ("distance", "msr"))  #: what 80 columns hold
 
 
 def texts(row: Row, name: str, factor: float, digits: int, interval_digits: int) -> tuple[str, str]:
@@ -40,7 +43,7 @@ def table(results: Sequence[Results], courses: Sequence[Course] | None = None) -
     made.add_column("strip", no_wrap=True)
     if several:
         made.add_column("policy")
-    for _, heading, unit, *_ in COLUMNS:
+    for _, heading, unit, *_ in SHOWN:
         made.add_column(f"{heading}\n{unit}", justify="right", no_wrap=True)
     counts = set()
     for course in courses if courses is not None else all_courses(results):
@@ -49,7 +52,7 @@ def table(results: Sequence[Results], courses: Sequence[Course] | None = None) -
             if row is None:
                 continue
             counts.add(row["trials"])
-            pairs = (texts(row, name, *numbers) for name, _, _, *numbers in COLUMNS)
+            pairs = (texts(row, name, *numbers) for name, _, _, *numbers in SHOWN)
             cells = [f"{value}\n[dim]{ends}[/dim]" for value, ends in pairs]
             who = (result.name,) if several else ()
             made.add_row(two_lines(course), *who, *cells)

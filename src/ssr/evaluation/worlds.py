@@ -88,7 +88,8 @@ class TrialWorlds:
         )
         self.env.randomize(torch.arange(len(tiles)))  # so that the first world's luck pays for no one else
         self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
-        self.env.commands.fix(conditions.speed)
+        self.env.set_bootstrap(0.0)  # the paper's endings: standing still is none
+        self.env.commands.fix(conditions.speed, look_ahead=conditions.look_ahead)
         self.steps = 0  #: control steps since the trials began
         #: (n,) trials that are not over
         self.running = torch.ones(len(tiles), dtype=torch.bool) if asked is None else asked.clone()

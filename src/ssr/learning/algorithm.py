@@ -243,7 +243,7 @@ class SSR:
                 mirror=self._mirror(),
                 ranks=self.ranks,
             )
-            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.min_std, self.desired_kl)
+            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.std_range, self.desired_kl)
         with clock("encoder"):
             mirrored = self.first_hidden[1] if self.mirrors_input else None
             metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
@@ -273,9 +273,17 @@ class SSR:
         return (1.0 - late) * ppo.desired_kl + late * ppo.final_desired_kl
 
     @property
-    def min_std(self) -> float:
-        """Enough noise to lift a foot while the bootstrap lasts; the networks' own floor holds after it."""
-        return self.schedule.bootstrap * self.config.ppo.bootstrap_min_std
+    def std_range(self) -> tuple[float, float]:
+        """Noise enough to lift a foot while the bootstrap lasts, and little enough to walk with after it.
+
+        The networks' own range holds besides.
+        """
+        ppo, schedule = self.config.ppo, self.schedule
+        floor = schedule.bootstrap * ppo.bootstrap_min_std
+        if schedule.fading == 0.0:
+            return floor, ppo.walking_max_std
+        cap = schedule.fading * self.config.network.max_std + (1.0 - schedule.fading) * ppo.walking_max_std
+        return floor, max(floor, cap)
 
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task

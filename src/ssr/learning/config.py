@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from ssr.errors import UserError
 from ssr.motion.frames import STRIDE, WINDOW
@@ -31,6 +32,7 @@ class PPOConfig:
     entropy_coefficient: float = 0.005
     final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded
     bootstrap_min_std: float = 0.0  #: floor of the policy's std at full bootstrap; fades with it
+    walking_max_std: float = inf  #: cap of the policy's std once the bootstrap is at its least
     max_gradient_norm: float = 1.0  #: actor and critics separately
     certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from torch import Tensor
@@ -135,12 +136,13 @@ class PPO:
         batch: Batch,
         std: Tensor,
         entropy_coefficient: float,
-        min_std: float = 0.0,
+        std_range: tuple[float, float] = (0.0, inf),
         desired_kl: float | None = None,
     ) -> dict[str, float]:
         """Several epochs over shuffled minibatches.
 
-        std: (A,) of the policy that acted, min_std its floor. desired_kl: as configured unless given.
+        std: (A,) of the policy that acted, which stays in `std_range`.
+        desired_kl: as configured unless given.
         """
         self.desired_kl = self.config.desired_kl if desired_kl is None else desired_kl
         old_std = std.clone()
@@ -153,7 +155,7 @@ class PPO:
                 for name, value in self._step(batch, index, old_std, entropy_coefficient):
                     sums[name] = sums.get(name, 0.0) + value
                 with torch.no_grad():
-                    self.actor.std.clamp_(min=min_std)
+                    self.actor.std.clamp_(*std_range)
                 self.actor.clamp_std_()
         steps = self.config.epochs * self.config.minibatches
         metrics = {name: value / steps for name, value in sums.items()}

@@ -30,6 +30,12 @@ class Schedule:
         if config.ramp and walking:
             self.ramp = min(1.0, self.ramp + 1.0 / config.ramp_iterations)
 
+    @property
+    def fading(self) -> float:
+        """How much of the bootstrap is still to go: 1 at first, 0 when it is at its least."""
+        least = self.config.min_bootstrap
+        return (self.bootstrap - least) / (1.0 - least) if least < 1.0 else 0.0
+
     def state_dict(self) -> dict[str, float]:
         return {k: getattr(self, k) for k in ("bootstrap", "ramp", "tracking", "survival")}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from numba import njit
@@ -14,6 +16,7 @@ from ssr.terrain.settings import TERRAIN_TYPES
 
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
 STRAIGHT = 0.4  #: share of the heading range that a beginner meets
+WIDENING = 3.0  #: commands are all of Table 4 at a third of the ramp, before the robot gets hard to walk with
 
 
 def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -46,16 +49,25 @@ class Commands(NamedTensors):
         self.free = torch.zeros(num_envs, 3)  #: u on the apron, base frame
         self.still = torch.zeros(num_envs, dtype=torch.bool)
         self.steps_left = torch.zeros(num_envs, dtype=torch.long)
+        self.look_ahead = 0.0
         self.fixed = False  #: True once `fix` was called: no resampling
-        self.ramp = 1.0  #: from brisk walking straight ahead (0) to all of Table 4 (1)
+        self.breadth = 1.0  #: from brisk walking straight ahead (0) to all of Table 4 (1)
 
-    def fix(self, speed: float, heading: float = 0.0) -> None:
-        """One command for every world from now on, as evaluation wants it."""
+    def fix(self, speed: float, heading: float = 0.0, look_ahead: float = 0.0) -> None:
+        """One command for every world from now on, as evaluation wants it.
+
+        look_ahead: m. The way then leads to the tile's middle line that far ahead; 0 leads straight ahead.
+        """
         self.fixed = True
+        self.look_ahead = look_ahead
         self.speed.fill_(speed)
         self.heading.fill_(heading)
         self.direction.fill_(1.0)
         self.still.fill_(speed == 0.0)
+
+    def widen(self, ramp: float) -> None:
+        """New commands are drawn as broadly as this share of the way to the whole task allows."""
+        self.breadth = min(1.0, WIDENING * ramp)
 
     def restart(self, env_ids: Tensor, terrain_type: Tensor) -> None:
         """New episodes: the side from which a tile is walked is drawn once per episode."""
@@ -63,7 +75,7 @@ class Commands(NamedTensors):
             return
         ids = env_ids.numpy()
         low = self.speed_range[terrain_type.numpy()[ids], 0]
-        backwards = (low < 0) & (self._uniform(len(ids)) < 0.5 * self.ramp)
+        backwards = (low < 0) & (self._uniform(len(ids)) < 0.5 * self.breadth)
         self.direction.numpy()[ids] = np.where(backwards, -1.0, 1.0)
         self.resample(env_ids, terrain_type)
 
@@ -71,13 +83,13 @@ class Commands(NamedTensors):
         ids, c = env_ids.numpy(), self.config
         if self.fixed or len(ids) == 0:
             return
-        n, slowest = len(ids), (1 - self.ramp) * BRISK
+        n, slowest = len(ids), (1 - self.breadth) * BRISK
         drawn = self._uniform(6 * n)
         _resample(
             ids, terrain_type.numpy(), self.direction.numpy(),
             drawn[:n], drawn[n : 2 * n], drawn[2 * n : 5 * n].reshape(n, 3), drawn[5 * n :],
             self.speed_range, self.heading_range, self.free_range,
-            slowest, max(self.ramp, STRAIGHT), c.zero_fraction * self.ramp,
+            slowest, max(self.breadth, STRAIGHT), c.zero_fraction * self.breadth,
             self.speed.numpy(), self.heading.numpy(), self.free.numpy(), self.still.numpy(),
         )  # fmt: skip
         low_steps, high_steps = (self.task.control_steps(s) for s in c.resample_seconds)
@@ -107,16 +119,20 @@ class Commands(NamedTensors):
         if len(due):
             self.resample(torch.from_numpy(due), terrain_type)
 
-    def current(self, yaw: np.ndarray, omnidirectional: Tensor, env_ids: Tensor | None = None) -> np.ndarray:
-        """u (m, 3) in the base frame for the base headings `yaw` (m,) of these worlds, by default all.
+    def current(
+        self, yaw: np.ndarray, lateral: np.ndarray, omnidirectional: Tensor, env_ids: Tensor | None = None
+    ) -> np.ndarray:
+        """u (m, 3) in the base frame of these worlds, by default all.
 
+        yaw (m,): where their bases head; lateral (m,): m from the tile's middle line.
         omnidirectional (n,) bool: worlds where `free` counts.
         """
         out = np.empty((len(yaw), 3), np.float32)
         _current(
-            self._everywhere if env_ids is None else env_ids.numpy(), yaw, omnidirectional.numpy(),
+            self._everywhere if env_ids is None else env_ids.numpy(),
+            yaw, lateral, omnidirectional.numpy(),
             self.speed.numpy(), self.heading.numpy(), self.free.numpy(), self.still.numpy(),
-            self.config.heading_gain, self.config.max_yaw_rate, out,
+            self.config.heading_gain, self.config.max_yaw_rate, self.look_ahead, out,
         )  # fmt: skip
         return out
 
@@ -146,7 +162,9 @@ def _resample(
 
 
 @njit(cache=True, nogil=True)
-def _current(worlds, yaw, omnidirectional, speed, heading, free, still, gain, fastest, out):
+def _current(
+    worlds, yaw, lateral, omnidirectional, speed, heading, free, still, gain, fastest, look_ahead, out
+):  # fmt: skip
     for k in range(len(worlds)):
         i = worlds[k]
         if still[i]:
@@ -155,5 +173,7 @@ def _current(worlds, yaw, omnidirectional, speed, heading, free, still, gain, fa
             out[k] = free[i]
         else:
             # Along the tile, as the base sees it, and a turn towards the heading asked for.
-            out[k, 0], out[k, 1] = into_yaw(yaw[k], speed[i], 0.0)
+            aside = -lateral[k] / look_ahead if look_ahead > 0.0 else 0.0
+            forward = speed[i] / math.hypot(1.0, aside)
+            out[k, 0], out[k, 1] = into_yaw(yaw[k], forward, aside * forward)
             out[k, 2] = min(max(gain * wrap(heading[i] - yaw[k]), -fastest), fastest)

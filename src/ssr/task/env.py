@@ -115,7 +115,8 @@ class TraversalEnv:
 
     def set_ramp(self, value: float) -> None:
         """Share of the randomization and command ranges that new episodes draw from."""
-        self.ramp = self.commands.ramp = float(min(max(value, 0.0), 1.0))
+        self.ramp = float(min(max(value, 0.0), 1.0))
+        self.commands.widen(self.ramp)
 
     def set_bootstrap(self, value: float) -> None:
         """Share of the bootstrap terms; 0 leaves the paper's Table 6."""
@@ -220,7 +221,8 @@ class TraversalEnv:
         return state
 
     def _command(self, state: Reading, env_ids: Tensor | None = None) -> np.ndarray:
-        return self.commands.current(state.yaw, self.progress.omnidirectional, env_ids)
+        lateral = state.base_position[:, 1]
+        return self.commands.current(state.yaw, lateral, self.progress.omnidirectional, env_ids)
 
     def _rewards(
         self, state: Reading, command: np.ndarray, target: np.ndarray
