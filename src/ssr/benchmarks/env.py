@@ -14,7 +14,7 @@ from ssr.terrain.settings import LEVELS
 
 WORLDS = 256
 BLOCK = 24  #: control steps per timed block
-SPREAD = (64, 1024)  #: worlds whose cost per step is compared
+SPREAD = {64: 48, 1024: 12}  #: worlds whose cost per step is compared: control steps per block
 
 
 def run(rounds: int = 7) -> dict[str, float]:
@@ -27,8 +27,8 @@ def run(rounds: int = 7) -> dict[str, float]:
     generator = torch.Generator().manual_seed(0)
     course = Course(WORLDS, generator)
     rates = alternate({"env": course.step_task, "raw": course.replay}, rounds)
-    courses = {n: Course(n, generator) for n in SPREAD}
-    spread = alternate({str(n): c.step_task for n, c in courses.items()}, max(3, rounds // 2))
+    courses = {n: Course(n, generator, steps) for n, steps in SPREAD.items()}
+    spread = alternate({str(n): c.step_task for n, c in courses.items()}, 3 * rounds)
     return {
         "raw_steps_per_s": round(median(rates["raw"]), 1),
         "env_steps_per_s": round(median(rates["env"]), 1),
@@ -40,8 +40,8 @@ def run(rounds: int = 7) -> dict[str, float]:
 class Course:
     """Worlds on mixed terrain at every level, no camera."""
 
-    def __init__(self, worlds: int, generator: torch.Generator) -> None:
-        self.env, self.generator = TraversalEnv(load("x2"), worlds, seed=0), generator
+    def __init__(self, worlds: int, generator: torch.Generator, steps: int = BLOCK) -> None:
+        self.env, self.generator, self.steps = TraversalEnv(load("x2"), worlds, seed=0), generator, steps
         self.env.progress.level.copy_(torch.arange(worlds) // 10 % LEVELS)
         self.env.reset()
         self.before = np.empty(0)
@@ -52,14 +52,14 @@ class Course:
         env, simulator = self.env, self.env.simulator
         self.before = simulator.batch.state.copy()
         self.recorded.clear()
-        for _ in range(BLOCK):
+        for _ in range(self.steps):
             noise = torch.randn(env.num_envs, env.layouts.action.size, generator=self.generator)
             transition = env.step(0.3 * noise)
             targets = simulator.ctrl.copy()
             env.restart(transition.ended)
             ended = transition.ended.numpy()
             self.recorded.append((targets, ended, simulator.batch.state[ended]))
-        return BLOCK * env.num_envs
+        return self.steps * env.num_envs
 
     def replay(self) -> int:
         env, simulator = self.env, self.env.simulator
@@ -70,4 +70,4 @@ class Course:
             simulator.advance(env.config.substeps)
             simulator.batch.state[ended] = restarted
         simulator.batch.state[:] = after
-        return BLOCK * env.num_envs
+        return self.steps * env.num_envs
