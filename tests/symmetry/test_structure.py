@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssr.networks.linear import EquivariantLinear, ReorganizedLinear
 from ssr.robots import load
 from ssr.symmetry.layout import Mirror
 from ssr.symmetry.structure import Reorganization, flip_width, join_groups, left_entries, swap_channels
@@ -61,6 +63,17 @@ def test_mirroring_proprioception_exchanges_the_slices(any_robot, history):
     o = torch.randn(4, history, layout.size)
     assert torch.equal(reorganize(layout.mirror(o)), swap_channels(reorganize(o)))
     assert reorganize(o).shape == (4, reorganize.size)
+
+
+@pytest.mark.parametrize("history", [1, 5])
+def test_weights_behind_the_operator_take_it_in(any_robot, history):
+    """W (T o) = (W T) o, whether the layer splits its product or not."""
+    reorganize, layout = operator(any_robot, history)
+    layer = ReorganizedLinear(reorganize, 12).double()
+    o = torch.randn(4, history, layout.size, dtype=torch.float64)
+    expected = F.linear(reorganize(o), *EquivariantLinear.matrix(layer))
+    for layer.split in (False, True):
+        assert torch.allclose(layer(o), expected, atol=1e-12)
 
 
 def test_sizes_of_the_paper(paper_robot):

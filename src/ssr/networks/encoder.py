@@ -19,7 +19,7 @@ from ssr.networks.config import NetworkConfig
 from ssr.networks.convolution import DepthCNN
 from ssr.networks.depth import normalise_depth
 from ssr.networks.gru import GRU
-from ssr.networks.linear import linear
+from ssr.networks.linear import ReorganizedLinear, linear
 from ssr.networks.mlp import mlp
 from ssr.symmetry.layout import Layout
 from ssr.symmetry.structure import Reorganization, join_groups
@@ -47,15 +47,16 @@ class CrossModalEncoder(nn.Module):
         super().__init__()
         c = config
         self.depth_range = c.depth_range
-        self.structure: nn.Module
+        hidden, embedding = c.proprioception_hidden, c.proprioception_embedding
         if c.equivariant:
-            self.structure = Reorganization(proprioception, joint_names, c.history)
-            inputs, self.join = self.structure.size, join_groups
+            self.join = join_groups
+            organized = Reorganization(proprioception, joint_names, c.history)
+            self.motion = mlp(organized.size, hidden, embedding, equivariant=True)
+            self.motion[0] = ReorganizedLinear(organized, (*hidden, embedding)[0])
         else:
-            self.structure = nn.Flatten(-2)
-            inputs, self.join = proprioception.size * c.history, _concatenate
-        embedding = c.proprioception_embedding
-        self.motion = mlp(inputs, c.proprioception_hidden, embedding, equivariant=c.equivariant)
+            self.join = _concatenate
+            self.motion = mlp(proprioception.size * c.history, hidden, embedding)
+        self.flatten = nn.Identity() if c.equivariant else nn.Flatten(-2)
         self.image = DepthCNN(
             c.image_size, c.cnn_channels, c.cnn_kernels, c.cnn_strides, equivariant=c.equivariant
         )
@@ -73,7 +74,7 @@ class CrossModalEncoder(nn.Module):
 
     def step(self, history: Tensor, image_features: Tensor, hidden: Tensor) -> tuple[Latents, Tensor]:
         """One control step of n robots: (n, h, P), (n, C), (n, H) → latents and the next hidden state."""
-        motion = self.motion(self.structure(history))
+        motion = self.motion(self.flatten(history))
         hidden = self.memory.step(self.join(motion, image_features), hidden)
         return self._latents(hidden), hidden
 
@@ -86,7 +87,7 @@ class CrossModalEncoder(nn.Module):
         them each robot sees; hidden: (n, H) before the first step; resets: (T, n) bool, true where a robot's
         step begins a new episode. Returns latents (T, n, ·) and the last hidden state (n, H).
         """
-        motion = self.motion(self.structure(history))
+        motion = self.motion(self.flatten(history))
         seen = image_features.index_select(0, frame_index.flatten()).unflatten(0, frame_index.shape)
         states = self.memory.sequence(self.join(motion, seen), hidden, resets)
         return self._latents(states), states[-1]

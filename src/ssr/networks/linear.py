@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ssr.errors import UserError
+from ssr.symmetry.structure import Reorganization
 
 SPLIT_FROM = 2**16
 """Number of dense weights from which sums and differences beat one assembled matrix (measured on CPUs)."""
@@ -73,6 +74,29 @@ class EquivariantLinear(nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.blocks} × {self.outputs}"
+
+
+class ReorganizedLinear(EquivariantLinear):
+    """An equivariant layer behind T: a history (..., h, P) → (..., outputs).
+
+    T only moves entries and changes signs, so it goes into the weights, which are fewer than the samples.
+    """
+
+    def __init__(self, reorganization: Reorganization, outputs: int) -> None:
+        super().__init__(reorganization.size, outputs)
+        self.reorganization = reorganization
+
+    def matrix(self) -> tuple[Tensor, Tensor]:
+        """The dense W T (outputs, h·P) and b."""
+        if self.assembled is not None and not torch.is_grad_enabled():
+            return self.assembled
+        weight, bias = super().matrix()
+        return self.reorganization.fold(weight), bias
+
+    def forward(self, history: Tensor) -> Tensor:
+        if self.split:
+            return self._split(self.reorganization(history))
+        return F.linear(history.flatten(-2), *self.matrix())
 
 
 Linear = PlainLinear | EquivariantLinear

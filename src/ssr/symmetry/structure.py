@@ -58,6 +58,8 @@ class Reorganization(nn.Module):
 
     index: Tensor
     sign: Tensor
+    place: Tensor
+    place_sign: Tensor
 
     def __init__(self, layout: Layout, joint_names: Sequence[str], history: int) -> None:
         super().__init__()
@@ -72,6 +74,18 @@ class Reorganization(nn.Module):
         self.slice_size = len(left)
         self.register_buffer("index", (frame[:, None] + source[:, None]).flatten(), persistent=False)
         self.register_buffer("sign", sign[:, None].expand(2, history, -1).flatten(), persistent=False)
+        place, place_sign = self._places(layout.size * history)
+        self.register_buffer("place", place, persistent=False)
+        self.register_buffer("place_sign", place_sign, persistent=False)
+
+    def _places(self, inputs: int) -> tuple[Tensor, Tensor]:
+        """Where each entry of the history goes, (2, inputs), and its sign there; 0 where only one place is."""
+        place, sign = torch.zeros(2, inputs, dtype=torch.long), torch.zeros(2, inputs)
+        used = [0] * inputs
+        for to, (entry, factor) in enumerate(zip(self.index.tolist(), self.sign.tolist(), strict=True)):
+            place[used[entry], entry], sign[used[entry], entry] = to, factor
+            used[entry] += 1
+        return place, sign
 
     @property
     def size(self) -> int:
@@ -79,3 +93,8 @@ class Reorganization(nn.Module):
 
     def forward(self, history: Tensor) -> Tensor:
         return history.flatten(-2).index_select(-1, self.index) * self.sign
+
+    def fold(self, weight: Tensor) -> Tensor:
+        """W T (outputs, h·P) of the weight (outputs, 2·S·h) of a layer that stands behind T."""
+        first, second = (weight.index_select(1, place) for place in self.place)
+        return torch.addcmul(first * self.place_sign[0], second, self.place_sign[1])
