@@ -79,7 +79,7 @@ class Reorganization(nn.Module):
         self.register_buffer("place_sign", place_sign, persistent=False)
 
     def _places(self, inputs: int) -> tuple[Tensor, Tensor]:
-        """Where each entry of the history goes, (2, inputs), and its sign there; 0 where only one place is."""
+        """Where each entry of the history goes, (2, inputs), and its sign there; 0 where there is but one."""
         place, sign = torch.zeros(2, inputs, dtype=torch.long), torch.zeros(2, inputs)
         used = [0] * inputs
         for to, (entry, factor) in enumerate(zip(self.index.tolist(), self.sign.tolist(), strict=True)):
