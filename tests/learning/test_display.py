@@ -62,6 +62,16 @@ def test_bootstrap_fades_by_walking_and_returns_when_it_is_lost():
     assert 0.0 < schedule.bootstrap <= 1.0 and schedule.ramp == 1.0
 
 
+def test_randomization_waits_for_a_steadier_walk_than_the_bootstrap():
+    schedule = Schedule(ScheduleConfig(bootstrap=True, ramp=True, fade_iterations=10, smoothing=0.5))
+    for _ in range(30):
+        schedule.advance(tracking=0.95, survival=0.3)
+    assert (schedule.bootstrap, schedule.ramp) == (0.0, 0.0)
+    for _ in range(3):
+        schedule.advance(tracking=0.95, survival=0.9)
+    assert schedule.ramp > 0.0
+
+
 def test_the_paper_has_neither():
     schedule = Schedule(ScheduleConfig())
     schedule.advance(tracking=0.0, survival=0.0)

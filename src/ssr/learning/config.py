@@ -134,7 +134,8 @@ class ScheduleConfig:
     ramp: bool = False  #: begin without dynamics randomization
     walking_ratio: float = 0.75  #: speed along the command ÷ commanded speed that counts as walking
     losing_ratio: float = 0.45  #: below it the bootstrap comes back
-    walking_survival: float = 0.4  #: share of the longest episodes that would be survived
+    fading_survival: float = 0.2  #: share of the longest episodes that must be survived for it to fade
+    walking_survival: float = 0.4  #: and for randomization to ramp up
     fade_iterations: int = 200  #: of walking, from full bootstrap to none
     ramp_iterations: int = 400  #: of walking, from no randomization to all of it
     smoothing: float = 0.9  #: of the measured ratio, per iteration

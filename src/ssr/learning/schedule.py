@@ -20,14 +20,15 @@ class Schedule:
         config, s = self.config, self.config.smoothing
         self.tracking = s * self.tracking + (1.0 - s) * tracking
         self.survival = s * self.survival + (1.0 - s) * survival
-        walking = self.tracking >= config.walking_ratio and self.survival >= config.walking_survival
+        walking = self.tracking >= config.walking_ratio
         lost = self.tracking < config.losing_ratio
         if config.bootstrap:
-            if walking:
+            # The noise goes with the bootstrap, and much of the falling with the noise.
+            if walking and self.survival >= config.fading_survival:
                 self.bootstrap = max(config.min_bootstrap, self.bootstrap - 1.0 / config.fade_iterations)
             elif lost:
                 self.bootstrap = min(1.0, self.bootstrap + 1.0 / config.fade_iterations)
-        if config.ramp and walking:
+        if config.ramp and walking and self.survival >= config.walking_survival:
             self.ramp = min(1.0, self.ramp + 1.0 / config.ramp_iterations)
 
     @property
