@@ -52,6 +52,23 @@ def test_reward_of_a_score():
     torch.testing.assert_close(style_reward(scores), torch.tensor([1.0, 0.75, 0.0, 0.0, 0.0]))
 
 
+def test_a_discriminator_without_windows_keeps_its_weights():
+    learner = style()
+    learner.replay.put(0, torch.randn(100, 315))
+    before = [p.detach().clone() for p in learner.discriminators.parameters()]
+    for _ in range(3):
+        learner.update()
+    for old, new in zip(before, learner.discriminators.parameters(), strict=True):
+        assert torch.equal(old[1:], new[1:]) and not torch.equal(old[0], new[0])
+
+
+def test_weights_decay_as_with_adams_own_weight_decay():
+    learner = style()
+    (0.5 * CONFIG.weight_decay * learner.discriminators.squares().sum()).backward()
+    for parameter in learner.discriminators.parameters():
+        torch.testing.assert_close(parameter.grad, CONFIG.weight_decay * parameter.detach())
+
+
 def test_discriminators_separate_and_style_rises_towards_reference():
     learner, generator = style(), torch.Generator().manual_seed(1)
     noise = torch.randn(5, 400, 5, 63)

@@ -11,6 +11,8 @@ from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.networks.imagination import FootholdImagination
 
+SMOOTHING = 0.9  #: of the squared error, per iteration: the gate must not open and close by chance
+
 
 def negative_log_likelihood(mean: Tensor, std: Tensor, target: Tensor) -> Tensor:
     """Eq. 1 for one foot, up to a constant: mean, target (m, 2); std (m,) → (m,)."""
@@ -76,7 +78,7 @@ class Imagination:
         self.buffer = LabelBuffer(max(1, config.capacity // ranks.size), state_size + action_size, device)
         self.fresh: list[Labels] = []  #: labels the model has not been trained on
         self.total = 0  #: labels ever seen, over all ranks
-        self.rmse = float("inf")  #: m, on labels before they were trained on
+        self.rmse = float("inf")  #: m, on labels before they were trained on, smoothed over iterations
         self.optimizer = FlatAdam(
             {"imagination": model},
             learning_rate=config.learning_rate,
@@ -113,7 +115,11 @@ class Imagination:
         squared, count, filled, empty = both.tolist()
         self.total += int(count)
         if count:
-            self.rmse = (squared / count) ** 0.5
+            newest = squared / count
+            seen_before = self.rmse < float("inf")
+            self.rmse = (
+                SMOOTHING * self.rmse**2 + (1 - SMOOTHING) * newest if seen_before else newest
+            ) ** 0.5
         loss = 0.0
         if not empty:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size

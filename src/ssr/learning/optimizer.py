@@ -29,7 +29,6 @@ class FlatAdam:
         networks: Mapping[str, nn.Module],
         *,
         learning_rate: float,
-        weight_decay: float = 0.0,
         max_gradient_norm: float | None = 1.0,
         ranks: Ranks = ALONE,
     ) -> None:
@@ -59,9 +58,7 @@ class FlatAdam:
         ranks.share_(self.values)
         self._flat = nn.Parameter(self.values, requires_grad=True)
         self._flat.grad = self.gradient
-        self._adam = torch.optim.Adam(
-            [self._flat], lr=learning_rate, weight_decay=weight_decay, fused=True, betas=(0.9, 0.999)
-        )
+        self._adam = torch.optim.Adam([self._flat], lr=learning_rate, fused=True, betas=(0.9, 0.999))
 
     @property
     def learning_rate(self) -> float:

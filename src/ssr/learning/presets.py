@@ -83,7 +83,7 @@ CPU: tuple[Difference, ...] = (
     Difference("encoder.divergence", 0.05, "at 1.0 the posterior collapses: no latent of z^p stays active"),
     Difference("encoder.epochs", 1, "the update must not cost more than the steps it learns from"),
     Difference("imagination.capacity", 20_000, SMALL),
-    Difference("imagination.minibatches", 2, SMALL),
+    Difference("imagination.minibatches", 4, SMALL),
     Difference("imagination.batch_size", 1024, SMALL),
     Difference("imagination.gate_samples", 10_000, SMALL),
     Difference(

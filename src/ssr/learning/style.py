@@ -117,7 +117,6 @@ class Style:
         self.optimizer = FlatAdam(
             {"discriminators": discriminators},
             learning_rate=config.learning_rate,
-            weight_decay=config.weight_decay,
             max_gradient_norm=config.max_gradient_norm,
             ranks=ranks,
         )
@@ -165,7 +164,9 @@ class Style:
                 self._normalized(policy),
                 self.config.gradient_penalty,
             )
-            self.optimizer.backward((loss * active).sum())
+            # Adam's weight decay would wear the weights of idle discriminators down to nothing.
+            decay = 0.5 * self.config.weight_decay * self.discriminators.squares()
+            self.optimizer.backward(((loss + decay) * active).sum())
             self.optimizer.step()
             totals += torch.stack((loss, of_reference, of_policy)).detach() / self.config.updates
         self.ranks.mean_(totals)

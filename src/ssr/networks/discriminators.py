@@ -27,6 +27,10 @@ class Discriminators(nn.Module):
         """One batch per discriminator, (count, n, window) → scores (count, n): how they are trained."""
         return self.networks(windows).squeeze(-1)
 
+    def squares(self) -> Tensor:
+        """(count,) sum of squares of each one's parameters."""
+        return torch.stack([p.square().flatten(1).sum(1) for p in self.parameters()]).sum(0)
+
     def score(self, windows: Tensor, which: Tensor) -> Tensor:
         """Each window by its own discriminator: (n, window) and indices (n,) → scores (n,)."""
         scores = windows.new_full((len(windows),), float("nan"))  # an index without a discriminator shows
