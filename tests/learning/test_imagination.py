@@ -51,7 +51,7 @@ def test_error_falls_below_ten_centimetres_on_a_walk():
     env.reset()
     errors, gates = [], []
     drive = 0.8 * torch.randn(16, 21)
-    for _ in range(45):
+    for _ in range(22):
         for _ in range(24):
             state = env.privileged(env.facts())
             action = drive + 0.1 * torch.randn(16, 21)

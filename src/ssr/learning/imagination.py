@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,7 @@ from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.networks.imagination import FootholdImagination
 
-SMOOTHING = 0.9  #: of the squared error, per iteration: the gate must not open and close by chance
+SMOOTHING = 0.8  #: of the squared error, per iteration: the gate must not open and close by chance
 
 
 def negative_log_likelihood(mean: Tensor, std: Tensor, target: Tensor) -> Tensor:
@@ -114,19 +116,18 @@ class Imagination:
         self.ranks.sum_(both := torch.cat((error, fill, (fill == 0).double())))
         squared, count, filled, empty = both.tolist()
         self.total += int(count)
-        if count:
-            newest = squared / count
-            seen_before = self.rmse < float("inf")
-            self.rmse = (
-                SMOOTHING * self.rmse**2 + (1 - SMOOTHING) * newest if seen_before else newest
-            ) ** 0.5
+        newest = (squared / count) ** 0.5 if count else self.rmse
+        if isfinite(self.rmse):
+            self.rmse = (SMOOTHING * self.rmse**2 + (1 - SMOOTHING) * newest**2) ** 0.5
+        else:
+            self.rmse = newest
         loss = 0.0
         if not empty:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size
             for _ in range(self.config.minibatches):
                 loss += self._step(max(1, size)) / self.config.minibatches
         return {
-            "foothold_rmse": self.rmse,
+            "foothold_rmse": newest,
             "imagination_loss": loss,
             "imagination_samples": float(self.total),
         }
