@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from ssr.robots import load
+from ssr.symmetry.layout import Layout
 from ssr.symmetry.vectors import layouts
-from ssr.task.observations import VectorBuilder
 from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL, make_tile
 
 SWING = 8  #: control steps each foot is in the air, in turn
+
+
+def vector(layout: Layout, parts: Mapping[str, Tensor]) -> Tensor:
+    """Raw SI quantities (n, ...) by segment name → (n, size), scaled."""
+    return torch.cat(
+        [parts[s.name].flatten(1) * torch.as_tensor(s.scale, dtype=torch.float32) for s in layout], dim=1
+    )
 
 
 class ToyWalker:
@@ -32,9 +42,9 @@ class ToyWalker:
         tiles = [make_tile(kinds[i % 5], level=10, rng=rng) for i in range(num_envs)]
         self.field.place(torch.arange(num_envs), tiles)
         self.levels = torch.full((num_envs,), 10)
-        self.proprioception = VectorBuilder(self.layouts.proprioception)
-        self.privileged = VectorBuilder(self.layouts.privileged)
-        self.amp = VectorBuilder(self.layouts.amp)
+        self.proprioception = partial(vector, self.layouts.proprioception)
+        self.privileged = partial(vector, self.layouts.privileged)
+        self.amp = partial(vector, self.layouts.amp)
         n, joints = num_envs, len(self.robot.joints)
         self.velocity, self.position = torch.zeros(n, 2), torch.zeros(n, 2)
         self.yaw = torch.zeros(n)

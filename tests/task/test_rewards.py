@@ -8,10 +8,19 @@ import pytest
 
 from ssr.task.config import BootstrapConfig, RewardConfig, RewardWeights
 from ssr.task.moment import Moment
-from ssr.task.rewards import BOOTSTRAP_ROWS, ROWS, Limits, weighted_terms, weights_of
+from ssr.task.rewards import (
+    BOOTSTRAP_ROWS,
+    ROWS,
+    Limits,
+    Weights,
+    paid,
+    parameters_of,
+    weighted_terms,
+    weights_of,
+)
 
 CONFIG = RewardConfig()
-UNWEIGHTED = dict.fromkeys(ROWS, 1.0)
+UNWEIGHTED = Weights(dict.fromkeys(ROWS, 1.0))
 TABLE = weights_of(CONFIG, BootstrapConfig(), 0.0)
 J = 4
 F = np.float32
@@ -90,7 +99,7 @@ def moment(changes: dict) -> Moment:
 
 
 def value_of(row: str, changes: dict, config: RewardConfig = CONFIG) -> float:
-    terms, _ = weighted_terms(moment(changes), LIMITS, config, UNWEIGHTED)
+    terms, _ = weighted_terms(moment(changes), LIMITS, parameters_of(config), UNWEIGHTED)
     return terms[row].item()
 
 
@@ -102,10 +111,17 @@ def test_row_has_the_value_worked_out_by_hand(row: str, changes: dict, expected:
 def test_every_row_of_the_table_is_covered_and_weighted() -> None:
     names = {f.name for f in fields(RewardWeights)}
     assert set(ROWS) - set(BOOTSTRAP_ROWS) == names == {case[0] for case in CASES}
-    terms, total = weighted_terms(REST, LIMITS, CONFIG, TABLE)
+    terms, total = weighted_terms(REST, LIMITS, parameters_of(CONFIG), TABLE)
     assert set(terms) == names
     assert terms["orientation"].item() == pytest.approx(0.5)
     assert total.item() == pytest.approx(sum(term.item() for term in terms.values()))
+
+
+@pytest.mark.parametrize(("clip", "expected"), [(True, [0.04, 0.0, 0.0]), (False, [0.04, -0.02, 0.0])])
+def test_reward_is_paid_per_step_and_never_to_a_world_that_has_blown_up(clip: bool, expected: list) -> None:
+    total = array([2.0, -1.0, 5.0])
+    paid(total, array([True, True, False]), 0.02, clip)
+    assert total.tolist() == pytest.approx(expected)
 
 
 def test_weights_are_those_of_table_6() -> None:

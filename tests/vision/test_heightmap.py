@@ -10,7 +10,14 @@ from ssr import robots
 from ssr.symmetry.layout import Mirror, apply
 from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.vision.heightmap import base_map_points, depth_below, foot_map_points, height_maps
+from ssr.vision.heightmap import (
+    base_map_points,
+    base_offsets,
+    depth_below,
+    foot_map_points,
+    foot_offsets,
+    maps_of,
+)
 
 SOLE = robots.load("x2").sole
 
@@ -51,19 +58,22 @@ def test_both_maps_are_the_depths_at_their_points() -> None:
     base, yaw = torch.tensor([[2.1, 0.3, 0.8], [1.9, -0.2, 0.7]]), torch.tensor([0.4, -0.3])
     soles = torch.tensor([[[2.1, 0.2, 0.1], [2.3, 0.4, 0.2]], [[1.8, -0.3, 0.0], [2.0, -0.1, 0.05]]])
     foot_yaw = torch.tensor([[0.3, 0.5], [-0.2, 0.0]])
-    around, under = height_maps(
-        field, env_ids, (base.numpy(), yaw.numpy(), 0.6), (soles.numpy(), foot_yaw.numpy(), SOLE)
-    )
     for k, world in enumerate(env_ids.tolist()):
+        maps = np.zeros(280, np.float32)
+        maps_of(
+            field.arrays.facets[world], field.arrays.facet_count[world],
+            base[k].numpy(), float(yaw[k]), 0.6, base_offsets(),
+            soles[k].numpy(), foot_yaw[k].numpy(), foot_offsets(SOLE), np.zeros((280, 2), np.float32), maps,
+        )  # fmt: skip
         points = torch.zeros(3, 280, 2)
         points[world, :180] = base_map_points(base[k : k + 1], yaw[k : k + 1])[0]
         feet = foot_map_points(soles[k : k + 1], foot_yaw[k : k + 1], SOLE)[0]
         points[world, 180:] = feet.reshape(-1, 2)
         ground = field.heights(points)[world]
         expected = (base[k, 2] - 0.6 - ground[:180]).clamp(-1, 1)
-        np.testing.assert_allclose(around[k], expected, atol=1e-6)
+        np.testing.assert_allclose(maps[:180], expected, atol=1e-6)
         below = soles[k, :, 2:] - ground[180:].view(2, 50)
-        np.testing.assert_allclose(under[k], below.clamp(-1, 1).flatten(), atol=1e-6)
+        np.testing.assert_allclose(maps[180:], below.clamp(-1, 1).flatten(), atol=1e-6)
 
 
 def test_mirroring_the_world_reverses_the_maps_columns() -> None:

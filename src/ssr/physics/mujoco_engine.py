@@ -55,7 +55,7 @@ class MujocoSimulator:
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
         read = ("qpos", "qvel", "sensordata", "site_xpos", "site_xmat", "actuator_force")
-        self._readout = Readout({name: bind(name) for name in read}, self._addresses(), dtype)
+        self.readout = Readout({name: bind(name) for name in read}, self._addresses(), dtype)
 
     def _name_everything(self) -> None:
         """Resolve names to indices once; nothing later relies on an order in the model."""
@@ -105,10 +105,10 @@ class MujocoSimulator:
 
     def state(self) -> PhysicsState:
         arrays = self.read()._asdict()
-        return PhysicsState(**{name: torch.from_numpy(value) for name, value in arrays.items()})
+        return PhysicsState(**{name: torch.from_numpy(value.copy()) for name, value in arrays.items()})
 
     def read(self, env_ids: Tensor | None = None) -> Reading:
-        return self._readout(None if env_ids is None else env_ids.numpy())
+        return self.readout(None if env_ids is None else env_ids.numpy())
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
         position = self._outputs["xpos"][:, self._links].to(self.dtype)

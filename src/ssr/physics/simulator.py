@@ -113,7 +113,7 @@ class Simulator(Protocol):
         """Of all worlds. One that has blown up reads as zeros, upright."""
 
     def read(self, env_ids: Tensor | None = None) -> Reading:
-        """The same as arrays; of these (m,) worlds, by default all."""
+        """The same as arrays, the same ones every time, renewed for these (m,) worlds, by default all."""
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
         """Positions (n, L, 3) and quaternions (n, L, 4) of the links that carry shapes."""

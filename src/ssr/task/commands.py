@@ -9,6 +9,7 @@ import torch
 from numba import njit
 from torch import Tensor
 
+from ssr.task.clocks import run_down
 from ssr.task.config import CommandConfig, TaskConfig
 from ssr.task.frames import into_yaw, wrap
 from ssr.task.saving import NamedTensors
@@ -43,6 +44,7 @@ class Commands(NamedTensors):
         c = config.commands
         self.free_range = np.array([c.omni_forward, c.omni_lateral, c.omni_yaw], dtype=np.float32)
         self._everywhere = np.arange(num_envs)
+        self.now = np.zeros((num_envs, 3), np.float32)  #: u as it was last asked for, base frame
         self.speed = torch.zeros(num_envs)  #: m/s along the tile
         self.heading = torch.zeros(num_envs)  #: rad
         self.direction = torch.ones(num_envs)
@@ -76,25 +78,25 @@ class Commands(NamedTensors):
         ids = env_ids.numpy()
         low = self.speed_range[terrain_type.numpy()[ids], 0]
         backwards = (low < 0) & (self._uniform(len(ids)) < 0.5 * self.breadth)
-        self.direction.numpy()[ids] = np.where(backwards, -1.0, 1.0)
+        self.arrays.direction[ids] = np.where(backwards, -1.0, 1.0)
         self.resample(env_ids, terrain_type)
 
     def resample(self, env_ids: Tensor, terrain_type: Tensor) -> None:
-        ids, c = env_ids.numpy(), self.config
+        ids, c, own = env_ids.numpy(), self.config, self.arrays
         if self.fixed or len(ids) == 0:
             return
         n, slowest = len(ids), (1 - self.breadth) * BRISK
         drawn = self._uniform(6 * n)
         _resample(
-            ids, terrain_type.numpy(), self.direction.numpy(),
+            ids, terrain_type.numpy(), own.direction,
             drawn[:n], drawn[n : 2 * n], drawn[2 * n : 5 * n].reshape(n, 3), drawn[5 * n :],
             self.speed_range, self.heading_range, self.free_range,
             slowest, max(self.breadth, STRAIGHT), c.zero_fraction * self.breadth,
-            self.speed.numpy(), self.heading.numpy(), self.free.numpy(), self.still.numpy(),
+            own.speed, own.heading, own.free, own.still,
         )  # fmt: skip
         low_steps, high_steps = (self.task.control_steps(s) for s in c.resample_seconds)
         steps = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
-        self.steps_left.numpy()[ids] = steps.numpy()
+        own.steps_left[ids] = steps.numpy()
 
     def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
         """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that.
@@ -113,28 +115,25 @@ class Commands(NamedTensors):
 
     def tick(self, terrain_type: Tensor) -> None:
         """One control step has passed."""
-        left = self.steps_left.numpy()
-        left -= 1
-        due = np.flatnonzero(left <= 0)
+        due = run_down(self.arrays.steps_left)
         if len(due):
             self.resample(torch.from_numpy(due), terrain_type)
 
     def current(
         self, yaw: np.ndarray, lateral: np.ndarray, omnidirectional: Tensor, env_ids: Tensor | None = None
     ) -> np.ndarray:
-        """u (m, 3) in the base frame of these worlds, by default all.
+        """`now`, renewed for these worlds, by default all.
 
-        yaw (m,): where their bases head; lateral (m,): m from the tile's middle line.
+        yaw (n,): where the bases head; lateral (n,): m from the tile's middle line.
         omnidirectional (n,) bool: worlds where `free` counts.
         """
-        out = np.empty((len(yaw), 3), np.float32)
+        own, c = self.arrays, self.config
         _current(
             self._everywhere if env_ids is None else env_ids.numpy(),
-            yaw, lateral, omnidirectional.numpy(),
-            self.speed.numpy(), self.heading.numpy(), self.free.numpy(), self.still.numpy(),
-            self.config.heading_gain, self.config.max_yaw_rate, self.look_ahead, out,
+            yaw, lateral, omnidirectional.numpy(), own.speed, own.heading, own.free, own.still,
+            c.heading_gain, c.max_yaw_rate, self.look_ahead, self.now,
         )  # fmt: skip
-        return out
+        return self.now
 
     def _uniform(self, *shape: int) -> np.ndarray:
         return torch.rand(shape, generator=self.generator).numpy()
@@ -165,15 +164,14 @@ def _resample(
 def _current(
     worlds, yaw, lateral, omnidirectional, speed, heading, free, still, gain, fastest, look_ahead, out
 ):  # fmt: skip
-    for k in range(len(worlds)):
-        i = worlds[k]
+    for i in worlds:
         if still[i]:
-            out[k] = 0.0
+            out[i] = 0.0
         elif omnidirectional[i]:
-            out[k] = free[i]
+            out[i] = free[i]
         else:
             # Along the tile, as the base sees it, and a turn towards the heading asked for.
-            aside = -lateral[k] / look_ahead if look_ahead > 0.0 else 0.0
+            aside = -lateral[i] / look_ahead if look_ahead > 0.0 else 0.0
             forward = speed[i] / math.hypot(1.0, aside)
-            out[k, 0], out[k, 1] = into_yaw(yaw[k], forward, aside * forward)
-            out[k, 2] = min(max(gain * wrap(heading[i] - yaw[k]), -fastest), fastest)
+            out[i, 0], out[i, 1] = into_yaw(yaw[i], forward, aside * forward)
+            out[i, 2] = min(max(gain * wrap(heading[i] - yaw[i]), -fastest), fastest)

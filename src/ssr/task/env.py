@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -20,14 +21,15 @@ from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 from ssr.task import saving, starts
+from ssr.task.clocks import run_down
 from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
 from ssr.task.gait import Gait
-from ssr.task.moment import moment_of
-from ssr.task.observations import Senses, noise_widths
+from ssr.task.moment import Moments
+from ssr.task.observations import Senses, noise_widths, remember
 from ssr.task.progress import Progress
 from ssr.task.randomization import draw_dynamics
-from ssr.task.rewards import limits_of, weighted_terms, weights_of
+from ssr.task.rewards import Terms, limits_of, paid, parameters_of, weighted_terms, weights_of
 from ssr.task.terminations import endings
 from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
@@ -80,13 +82,12 @@ class TraversalEnv:
         values = lambda field: np.array(self.robot.values(field), dtype=np.float32)
         self.default, self.action_scale = values("default"), values("action_scale")
         self.kp, self.kd = values("kp"), values("kd")
-        self.limits = limits_of(self.robot)
+        self.limits, self._parameters = limits_of(self.robot), parameters_of(self.config.rewards)
 
     def _allocate(self) -> None:
         n, joints = self.num_envs, len(self.robot.joints)
         config = self.config
-        self.senses = Senses(self.robot, self.layouts)
-        self._noise = noise_widths(self.layouts.proprioception, config.noise)
+        self._noise = noise_widths(self.layouts.proprioception, config.noise).numpy()
         self.commands = Commands(n, config, self.generator)
         self.gait = Gait(n)
         self.progress = Progress(n, config)
@@ -100,6 +101,18 @@ class TraversalEnv:
         self.delay = torch.zeros(n, dtype=torch.long)
         self.steps_to_push = torch.zeros(n, dtype=torch.long)
         self.bad_worlds = 0  #: worlds that went non-finite so far
+        self.arrays = SimpleNamespace(**{name: getattr(self, name).numpy() for name in saving.IN_PLACE})
+        reading, command, newest = (
+            self.simulator.readout.reading,
+            self.commands.now,
+            self.arrays.actions[:, 0],
+        )
+        self.senses = Senses(
+            self.robot, self.layouts, self.simulator.readout, self.field,
+            command, newest, self.gait.arrays.contact,
+        )  # fmt: skip
+        offset = self.robot.base_height_offset
+        self.moments = Moments(reading, self.gait, command, self.arrays.actions, config, offset)
         self._everywhere = torch.arange(n)
         self._depth = torch.zeros(n, 36, 36)
         self._fresh = torch.ones(n, dtype=torch.bool)
@@ -138,33 +151,34 @@ class TraversalEnv:
         state = self._read()
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
-        command = self._command(state)
-        reward, terms = self._rewards(state, command, target)
+        self._command(state)
+        reward, terms = self._rewards(state, target)
         stall_distance = self.config.bootstrap.stall_distance if self.bootstrap > 0.0 else 0.0
         ending = endings(
             state, self.progress, self.field, self.commands, self.config.termination, stall_distance
         )
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
-        newest, contact = self.actions.numpy()[:, 0], self.gait.contact.numpy()
-        facts = self.senses.facts(state, self._command(state), newest, contact)
-        vectors = self.senses.vectors(state, facts, self.field, self._everywhere)
-        self.proprioception, self.privileged = vectors
+        self._command(state)
+        privileged = np.empty(self.privileged.shape, np.float32)
+        self.senses.privileged(self._everywhere.numpy(), privileged)
+        self.privileged = torch.from_numpy(privileged)
+        self.proprioception = _own(privileged[:, : self.senses.measured])
         return Transition(
             reward=reward,
             terms=terms,
             terminated=ending.terminated,
             truncated=ending.truncated,
-            valid=torch.from_numpy(state.finite),
+            valid=_own(state.finite),
             privileged=self.privileged,
             proprioception=self.proprioception,
-            amp_frame=self.senses.amp_frame(state, facts),
+            amp_frame=torch.from_numpy(self.senses.amp_frame()),
             feet=self._feet(state),
-            base_position=torch.from_numpy(state.base_position),
-            base_yaw=torch.from_numpy(state.yaw),
-            terrain_type=self.field.type.clone(),
-            level=self.progress.level.clone(),
-            omnidirectional=self.progress.omnidirectional.clone(),
+            base_position=_own(state.base_position),
+            base_yaw=_own(state.yaw),
+            terrain_type=_own(self.field.arrays.type),
+            level=_own(self.progress.arrays.level),
+            omnidirectional=_own(self.progress.arrays.omnidirectional),
             power=torch.from_numpy(np.abs(state.applied_torque * state.joint_velocity).sum(-1)),
         )
 
@@ -174,12 +188,8 @@ class TraversalEnv:
         for group in self._groups(env_ids):
             self._begin(group)
         self._see(env_ids)
-        history, ids = self.history.numpy(), env_ids.numpy()
-        noise = 2 * self._rand(self._everywhere, *self._noise.shape).numpy() - 1
-        noisy = self.proprioception.numpy() + self._noise.numpy() * noise
-        history[:, :-1] = history[:, 1:]
-        history[:, -1] = noisy
-        history[ids] = noisy[ids, None]
+        chance = self._rand(self._everywhere, *self._noise.shape).numpy()
+        remember(self.arrays.history, self.proprioception.numpy(), self._noise, chance, ended.numpy())
         return self.observation()
 
     def observation(self) -> Observation:
@@ -195,16 +205,14 @@ class TraversalEnv:
 
     def _target(self, action: Tensor) -> np.ndarray:
         """Joint targets (n, J) rad of the action that arrives now; `action` becomes the newest."""
-        actions = self.actions.numpy()
+        actions = self.arrays.actions
         actions[:, 1:] = actions[:, :-1]
         actions[:, 0] = action.numpy()
-        delayed = actions[self._everywhere.numpy(), self.delay.numpy()]
+        delayed = actions[self._everywhere.numpy(), self.arrays.delay]
         return self.default + self.action_scale * delayed
 
     def _push(self) -> None:
-        left = self.steps_to_push.numpy()
-        left -= 1
-        late = np.flatnonzero(left <= 0)
+        late = run_down(self.arrays.steps_to_push)
         if len(late) == 0:
             return
         due = torch.from_numpy(late)
@@ -217,32 +225,29 @@ class TraversalEnv:
     def _read(self, env_ids: Tensor | None = None) -> Reading:
         """The state of these worlds, by default all; those that have blown up are counted."""
         state = self.simulator.read(env_ids)
-        self.bad_worlds += state.finite.size - int(np.count_nonzero(state.finite))
+        finite = state.finite if env_ids is None else state.finite[env_ids.numpy()]
+        self.bad_worlds += finite.size - int(np.count_nonzero(finite))
         return state
 
-    def _command(self, state: Reading, env_ids: Tensor | None = None) -> np.ndarray:
+    def _command(self, state: Reading, env_ids: Tensor | None = None) -> None:
+        """Bring `commands.now` of these worlds, by default all, up to date."""
         lateral = state.base_position[:, 1]
-        return self.commands.current(state.yaw, lateral, self.progress.omnidirectional, env_ids)
+        self.commands.current(state.yaw, lateral, self.progress.omnidirectional, env_ids)
 
-    def _rewards(
-        self, state: Reading, command: np.ndarray, target: np.ndarray
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def _rewards(self, state: Reading, target: np.ndarray) -> tuple[Tensor, Terms]:
         """r^l · dt (n,), and its terms before · dt."""
-        config, actions = self.config, self.actions.numpy()
-        offset = self.robot.base_height_offset
-        moment = moment_of(state, self.gait, command, actions, target, self.gains, config, offset)
-        terms, total = weighted_terms(moment, self.limits, config.rewards, self._weights)
-        if config.rewards.clip_at_zero:
-            total = np.maximum(total, 0.0)
-        return torch.from_numpy(config.control_period * np.where(state.finite, total, 0.0)), terms
+        config, moment = self.config, self.moments.work_out(target, self.gains)
+        terms, total = weighted_terms(moment, self.limits, self._parameters, self._weights)
+        paid(total, state.finite, config.control_period, config.rewards.clip_at_zero)
+        return torch.from_numpy(total), terms
 
     def _feet(self, state: Reading) -> Feet:
         return Feet(
-            contact=self.gait.contact.clone(),
-            force=torch.from_numpy(state.foot_force),
-            position=torch.from_numpy(state.sole_position),
-            yaw=torch.from_numpy(state.sole_yaw),
-            touchdown=self.gait.first_contact.clone(),
+            contact=_own(self.gait.arrays.contact),
+            force=_own(state.foot_force),
+            position=_own(state.sole_position),
+            yaw=_own(state.sole_yaw),
+            touchdown=_own(self.gait.arrays.first_contact),
         )
 
     # ---- episodes ---------------------------------------------------------------------------------------
@@ -271,8 +276,8 @@ class TraversalEnv:
         self._set_gains(env_ids, drawn)
         draw = lambda low, high: torch.randint(low, high + 1, ids.shape, generator=self.generator).numpy()
         low, high = config.action_delay
-        self.delay.numpy()[ids] = draw(low, low + round(self.ramp * (high - low)))
-        self.steps_to_push.numpy()[ids] = draw(1, self.config.control_steps(config.push_interval))
+        self.arrays.delay[ids] = draw(low, low + round(self.ramp * (high - low)))
+        self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(config.push_interval))
 
     def set_dynamics(self, dynamics: Dynamics) -> None:
         """What all n worlds are known to have, where the simulator has it already."""
@@ -295,25 +300,24 @@ class TraversalEnv:
             taken = self._rand(env_ids) < config.reference_starts
             pose = starts.choose(taken, self.references(self.field.type[env_ids], self.generator), pose)
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
-        backwards = self.commands.direction.numpy()[env_ids.numpy()] < 0
+        backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
         return starts.set_down(pose, env_ids, self.field, backwards, config.start_lateral * noise())
 
     def start(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""
         ids = env_ids.numpy()
         self.simulator.reset(env_ids, pose)
-        self.actions.numpy()[ids] = 0.0
+        self.arrays.actions[ids] = 0.0
         state = self._read(env_ids)
-        base, sole = state.base_position, state.sole_position
+        base, sole = state.base_position[ids], state.sole_position[ids]
         self.gait.restart(env_ids, base[:, 2] - sole[..., 2].min(-1))
         self.progress.restart(env_ids, base[:, 0])
-        no_action, no_contact = np.zeros_like(state.joint_position), np.zeros((len(ids), 2), np.bool_)
-        facts = self.senses.facts(state, self._command(state, env_ids), no_action, no_contact)
-        proprioception, privileged = self.senses.vectors(state, facts, self.field, env_ids)
+        self._command(state, env_ids)
         # Copies: a transition speaks of the states reached, and keeps doing so.
-        self.proprioception, self.privileged = self.proprioception.clone(), self.privileged.clone()
-        self.proprioception.numpy()[ids] = proprioception.numpy()
-        self.privileged.numpy()[ids] = privileged.numpy()
+        privileged = self.privileged.numpy().copy()
+        self.senses.privileged(ids, privileged)
+        self.privileged = torch.from_numpy(privileged)
+        self.proprioception = _own(privileged[:, : self.senses.measured])
 
     def _see(self, restarted: Tensor) -> None:
         if self.camera is None:
@@ -348,3 +352,8 @@ class TraversalEnv:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         saving.restore(self, state)
+
+
+def _own(array: np.ndarray) -> Tensor:
+    """What the array says now, as a tensor that stays so."""
+    return torch.from_numpy(array.copy())

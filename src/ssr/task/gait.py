@@ -34,26 +34,23 @@ class Gait(NamedTensors):
         self.base_height = torch.zeros(num_envs)  #: base above the stance soles, held in flight
 
     def update(self, state: Reading) -> None:
-        """One control step has passed. `contact` and `first_contact` are new tensors: callers keep them."""
-        before, self.contact = self.contact, torch.empty_like(self.contact)
-        self.first_contact = torch.empty_like(self.contact)
+        """One control step has passed."""
         _update(
-            state.foot_force, state.foot_velocity, state.sole_position,
-            state.base_position, before.numpy(),
-            *(getattr(self, name).numpy() for name in self.TENSORS),
+            state.foot_force, state.foot_velocity, state.sole_position, state.base_position,
+            *vars(self.arrays).values(),
         )  # fmt: skip
 
     def restart(self, env_ids: Tensor, base_height: np.ndarray) -> None:
         """New episodes start in the air, as far as the clocks know, `base_height` (m,) above their soles."""
         ids = env_ids.numpy()
-        for name in self.TENSORS:
-            getattr(self, name).numpy()[ids] = 0
-        self.base_height.numpy()[ids] = base_height
+        for array in vars(self.arrays).values():
+            array[ids] = 0
+        self.arrays.base_height[ids] = base_height
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _update(
-    force, velocity, sole, base, before,
+    force, velocity, sole, base,
     contact, first_contact, air_steps, landed_air_steps, since_single_support,
     falling_speed, last_foot_speed, base_height,
 ):  # fmt: skip
@@ -62,8 +59,8 @@ def _update(
         for s in range(2):
             x, y, z = force[i, s, 0], force[i, s, 1], force[i, s, 2]
             touching = math.sqrt(x * x + y * y + z * z) > CONTACT_FORCE
+            first_contact[i, s] = touching and not contact[i, s]
             contact[i, s] = touching
-            first_contact[i, s] = touching and not before[i, s]
             landed_air_steps[i, s] = air_steps[i, s] if first_contact[i, s] else 0
             air_steps[i, s] = 0 if touching else air_steps[i, s] + 1
             falling_speed[i, s] = last_foot_speed[i, s]

@@ -39,67 +39,71 @@ class Moment(NamedTuple):
     recent_single_support: np.ndarray  #: (n,) bool, one foot alone within the last 0.2 s
 
 
-def moment_of(
-    state: Reading,
-    gait: Gait,
-    command: np.ndarray,
-    actions: np.ndarray,
-    target: np.ndarray,
-    gains: np.ndarray,
-    config: TaskConfig,
-    base_height_offset: float,
-) -> Moment:
-    """actions (n, ≥3, J), newest first; target (n, J) rad and gains (2, n, J), kp and kd, of PD control."""
-    n = len(command)
-    velocity, distance = np.empty((n, 2), np.float32), np.empty(n, np.float32)
-    standing, torque = np.empty(n, np.bool_), np.empty((n, actions.shape[2]), np.float32)
-    position, speed = state.joint_position, state.joint_velocity
-    _in_heading(state.yaw, state.base_velocity, state.sole_position, velocity, distance)
-    _at_rest(command, config.commands.zero_threshold, standing)
-    _computed_torque(gains[0], gains[1], target, position, speed, torque)
-    window = config.control_steps(config.rewards.single_support_window)
-    return Moment(
-        velocity=velocity,
-        angular_velocity=state.base_angular_velocity,
-        gravity=state.gravity,
-        command=command,
-        standing=standing,
-        base_height=gait.base_height.numpy() + np.float32(base_height_offset),
-        action=actions[:, 0],
-        previous_action=actions[:, 1],
-        earlier_action=actions[:, 2],
-        joint_position=position,
-        joint_velocity=speed,
-        torque=torque,
-        contact=gait.contact.numpy(),
-        first_contact=gait.first_contact.numpy(),
-        air_time=gait.landed_air_steps.numpy() * config.control_period,
-        foot_velocity=state.foot_velocity,
-        falling_speed=gait.falling_speed.numpy(),
-        foot_force=state.foot_force,
-        foot_distance=distance,
-        recent_single_support=gait.since_single_support.numpy() <= window,
-    )
+class Moments:
+    """The moment of n worlds, in arrays that stay: most belong to others, the rest is worked out here."""
+
+    def __init__(
+        self,
+        state: Reading,
+        gait: Gait,
+        command: np.ndarray,
+        actions: np.ndarray,
+        config: TaskConfig,
+        base_height_offset: float,
+    ) -> None:
+        """actions (n, ≥3, J), newest first. All of them are the owners' arrays."""
+        n, clocks = len(command), gait.arrays
+        self.now = Moment(
+            velocity=np.zeros((n, 2), np.float32),
+            angular_velocity=state.base_angular_velocity,
+            gravity=state.gravity,
+            command=command,
+            standing=np.zeros(n, np.bool_),
+            base_height=np.zeros(n, np.float32),
+            action=actions[:, 0],
+            previous_action=actions[:, 1],
+            earlier_action=actions[:, 2],
+            joint_position=state.joint_position,
+            joint_velocity=state.joint_velocity,
+            torque=np.zeros((n, actions.shape[2]), np.float32),
+            contact=clocks.contact,
+            first_contact=clocks.first_contact,
+            air_time=np.zeros((n, 2)),
+            foot_velocity=state.foot_velocity,
+            falling_speed=clocks.falling_speed,
+            foot_force=state.foot_force,
+            foot_distance=np.zeros(n, np.float32),
+            recent_single_support=np.zeros(n, np.bool_),
+        )
+        window = config.control_steps(config.rewards.single_support_window)
+        self._sources = (
+            state.yaw, state.base_velocity, state.sole_position,
+            clocks.base_height, clocks.landed_air_steps, clocks.since_single_support,
+            np.float32(base_height_offset), config.commands.zero_threshold, config.control_period, window,
+        )  # fmt: skip
+
+    def work_out(self, target: np.ndarray, gains: np.ndarray) -> Moment:
+        """The moment after a step towards target (n, J) rad with PD gains (2, n, J), kp and kd."""
+        _work_out(tuple(self.now), target, gains, *self._sources)
+        return self.now
 
 
 @njit(cache=True, nogil=True)
-def _in_heading(yaw, base_velocity, sole, velocity, distance):
-    """What the yaw-aligned base frame shows: the base's velocity, and how far left the left foot is."""
+def _work_out(
+    moment, target, gains, yaw, base_velocity, sole, base_height, air_steps, since_single_support,
+    offset, threshold, period, window,
+):  # fmt: skip
+    m, kp, kd = Moment(*moment), gains[0], gains[1]
     for i in range(len(yaw)):
-        velocity[i] = into_yaw(yaw[i], base_velocity[i, 0], base_velocity[i, 1])
+        x, y, turn = m.command[i, 0], m.command[i, 1], m.command[i, 2]
+        m.standing[i] = sqrt(x * x + y * y + turn * turn) <= threshold
+        m.velocity[i] = into_yaw(yaw[i], base_velocity[i, 0], base_velocity[i, 1])
         apart = into_yaw(yaw[i], sole[i, 1, 0] - sole[i, 0, 0], sole[i, 1, 1] - sole[i, 0, 1])
-        distance[i] = apart[1]
-
-
-@njit(cache=True, nogil=True)
-def _at_rest(command, threshold, standing):
-    for i in range(len(command)):
-        x, y, turn = command[i, 0], command[i, 1], command[i, 2]
-        standing[i] = sqrt(x * x + y * y + turn * turn) <= threshold
-
-
-@njit(cache=True, nogil=True)
-def _computed_torque(kp, kd, target, position, velocity, torque):
-    for i in range(len(torque)):
-        for j in range(torque.shape[1]):
-            torque[i, j] = kp[i, j] * (target[i, j] - position[i, j]) - kd[i, j] * velocity[i, j]
+        m.foot_distance[i] = apart[1]
+        m.base_height[i] = base_height[i] + offset
+        m.recent_single_support[i] = since_single_support[i] <= window
+        for s in range(2):
+            m.air_time[i, s] = air_steps[i, s] * period
+        for j in range(target.shape[1]):
+            error, speed = target[i, j] - m.joint_position[i, j], m.joint_velocity[i, j]
+            m.torque[i, j] = kp[i, j] * error - kd[i, j] * speed

@@ -1,37 +1,48 @@
-"""Building the flat vectors of `Layouts` from named quantities."""
+"""Building the flat vectors of `Layouts` from what is read, asked and done."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
-from ssr.physics.readout import Reading
+from ssr.physics.readout import Readout
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.layout import Layout
-from ssr.symmetry.vectors import Layouts
+from ssr.symmetry.vectors import BASE_MAP, FOOT_MAP, Layouts
 from ssr.task.config import NoiseConfig
 from ssr.terrain.field import TerrainField
-from ssr.vision.heightmap import height_maps
+from ssr.vision.heightmap import base_offsets, foot_offsets, maps_of
+
+READ_AS = {
+    "angular_velocity": "base_angular_velocity",
+    "base_velocity": "local_velocity",
+    "foot_velocity": "local_foot_velocity",
+    "hand_position": "local_hand_position",
+    "foot_position": "local_sole_position",
+}  #: segments that a reading knows by another name: all vectors are in the base frame
 
 
-class VectorBuilder:
-    """Fills a layout by name and applies its scales."""
+class Recipe(NamedTuple):
+    """Entry j of a vector is (facts[source[j]] - shift[j]) · scale[j]; (size,) each."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.names = [segment.name for segment in layout]
-        self.scale = np.ones(layout.size, dtype=np.float32)
-        for segment in layout:
-            self.scale[layout.slice(segment.name)] = segment.scale
+    source: np.ndarray
+    shift: np.ndarray
+    scale: np.ndarray
 
-    def __call__(self, parts: Mapping[str, np.ndarray | Tensor]) -> Tensor:
-        """Raw SI quantities (n, ...) by segment name → (n, size)."""
-        arrays = [np.asarray(parts[name]) for name in self.names]
-        out = np.concatenate([part.reshape(len(part), -1) for part in arrays], axis=1)
-        out *= self.scale
-        return torch.from_numpy(out)
+
+def recipe(layout: Layout, columns: Mapping[str, slice]) -> Recipe:
+    """How to fill a layout from facts of which `columns` tells where they are."""
+    source, scale = np.zeros(layout.size, dtype=np.intp), np.ones(layout.size, dtype=np.float32)
+    for segment in layout:
+        where = columns[READ_AS.get(segment.name, segment.name)]
+        source[layout.slice(segment.name)] = np.arange(where.start, where.stop)
+        scale[layout.slice(segment.name)] = segment.scale
+    return Recipe(source, np.zeros(layout.size, dtype=np.float32), scale)
 
 
 def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
@@ -45,56 +56,93 @@ def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
     return widths
 
 
-class Senses:
-    """The clean vectors of one robot's worlds."""
+@njit(cache=True, nogil=True)
+def remember(history, clean, widths, chance, began):
+    """Add a noisy frame to each history (n, h, P) and drop the oldest; those `began` (n,) are full of it.
 
-    def __init__(self, robot: RobotSpec, layouts: Layouts) -> None:
-        self.sole = robot.sole
-        self.drop = robot.base_height_target - robot.base_height_offset  #: m from the base to level ground
-        self.default = np.array(robot.values("default"), dtype=np.float32)
+    clean (n, P); widths (P,) of the noise; chance (n, P) uniform in [0, 1).
+    """
+    frames = history.shape[1]
+    for i in range(len(history)):
+        for f in range(frames - 1):
+            history[i, f] = history[i, f + 1]
+        for j in range(len(widths)):
+            noise = np.float32(2.0) * chance[i, j] - np.float32(1.0)
+            history[i, frames - 1, j] = clean[i, j] + widths[j] * noise
+        if began[i]:
+            history[i, : frames - 1] = history[i, frames - 1]
+
+
+class Senses:
+    """The clean vectors of one robot's worlds, from arrays that stay."""
+
+    def __init__(
+        self,
+        robot: RobotSpec,
+        layouts: Layouts,
+        readout: Readout,
+        field: TerrainField,
+        command: np.ndarray,
+        action: np.ndarray,
+        contact: np.ndarray,
+    ) -> None:
+        """command (n, 3): u; action (n, J): the newest; contact (n, 2) bool. All are their owners' arrays."""
         own, whole = layouts.proprioception, layouts.privileged
         assert whole.segments[: len(own.segments)] == own.segments, (
             "privileged state begins with proprioception"
         )
         self.measured = own.size
-        self.privileged = VectorBuilder(layouts.privileged)
-        self.amp = VectorBuilder(layouts.amp)
-
-    def facts(
-        self, state: Reading, command: np.ndarray, action: np.ndarray, contact: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Named raw quantities in the base frame, from which every vector is built."""
-        return {
-            "angular_velocity": state.base_angular_velocity,
-            "gravity": state.gravity,
-            "command": command,
-            "joint_position": state.joint_position - self.default,
-            "joint_velocity": state.joint_velocity,
-            "previous_action": action,
-            "base_velocity": state.local_velocity,
-            "foot_velocity": state.local_foot_velocity,
-            "foot_contact": contact,
-            "hand_position": state.local_hand_position,
-            "foot_position": state.local_sole_position,
+        self._table = readout.table
+        columns = dict(readout.columns)
+        end = readout.table.shape[1]
+        sizes = {"command": 3, "previous_action": action.shape[1], "foot_contact": 2}
+        sizes |= {
+            "base_height_map": BASE_MAP[0] * BASE_MAP[1],
+            "foot_height_maps": 2 * FOOT_MAP[0] * FOOT_MAP[1],
         }
+        for name, size in sizes.items():
+            columns[name] = slice(end, end + size)
+            end += size
+        self.amp = recipe(layouts.amp, columns)
+        privileged = recipe(whole, columns)
+        privileged.shift[whole.slice("joint_position")] = robot.values("default")
+        drop = robot.base_height_target - robot.base_height_offset  # m from the base to level ground
+        state = readout.reading
+        self._sources = (
+            readout.table, command, action, contact,
+            state.base_position, state.yaw, drop, state.sole_position, state.sole_yaw,
+            field.arrays.facets, field.arrays.facet_count, base_offsets(), foot_offsets(robot.sole),
+            *privileged,
+        )  # fmt: skip
 
-    def vectors(
-        self, state: Reading, facts: dict[str, np.ndarray], field: TerrainField, env_ids: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Proprioception and privileged state of these (m,) worlds, of which `state` and `facts` speak."""
-        privileged = self.privileged(facts | self._height_maps(state, field, env_ids))
-        return privileged[:, : self.measured].clone(), privileged
+    def privileged(self, worlds: np.ndarray, out: np.ndarray) -> None:
+        """Write the privileged state of these (m,) worlds into their rows of out (n, S)."""
+        _privileged(worlds, *self._sources, out)
 
-    def amp_frame(self, state: Reading, facts: dict[str, np.ndarray]) -> Tensor:
-        """One frame of the motion prior; joint positions are absolute there."""
-        return self.amp(facts | {"joint_position": state.joint_position})
+    def amp_frame(self) -> np.ndarray:
+        """(n, 63) one frame of the motion prior; joint positions are absolute there."""
+        frame = self._table.take(self.amp.source, axis=1)
+        frame *= self.amp.scale
+        return frame
 
-    def _height_maps(self, state: Reading, field: TerrainField, env_ids: Tensor) -> dict[str, np.ndarray]:
-        """Clipped heights below their references, m."""
-        base, feet = height_maps(
-            field,
-            env_ids,
-            (state.base_position, state.yaw, self.drop),
-            (state.sole_position, state.sole_yaw, self.sole),
-        )
-        return {"base_height_map": base, "foot_height_maps": feet}
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _privileged(
+    worlds, table, command, action, contact, base, yaw, drop, sole, sole_yaw,
+    facets, count, offsets, foot_offsets, source, shift, scale, out,
+):  # fmt: skip
+    read, joints, samples = table.shape[1], action.shape[1], len(offsets) + 2 * len(foot_offsets)
+    maps = read + 3 + joints + 2
+    facts = np.empty(maps + samples, dtype=np.float32)
+    points = np.empty((samples, 2), dtype=np.float32)
+    for i in worlds:
+        facts[:read] = table[i]
+        facts[read : read + 3] = command[i]
+        facts[read + 3 : maps - 2] = action[i]
+        facts[maps - 2], facts[maps - 1] = contact[i, 0], contact[i, 1]
+        maps_of(
+            facets[i], count[i], base[i], yaw[i], drop, offsets, sole[i], sole_yaw[i], foot_offsets,
+            points, facts[maps:],
+        )  # fmt: skip
+        for j in range(len(source)):
+            out[i, j] = (facts[source[j]] - shift[j]) * scale[j]

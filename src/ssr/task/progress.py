@@ -43,26 +43,26 @@ class Progress(NamedTensors):
 
     def tick(self, state: Reading, field: TerrainField, commands: Commands) -> None:
         """One control step has passed."""
+        tile, asked = field.arrays, commands.arrays
         _tick(
-            state.base_position, state.finite,
-            field.first_edge.numpy(), field.last_edge.numpy(), field.length.numpy(),
-            commands.direction.numpy(), commands.speed.numpy(), commands.still.numpy(),
-            self.config.control_period, *(getattr(self, name).numpy() for name in self.TENSORS),
+            state.base_position, state.finite, tile.first_edge, tile.last_edge, tile.length,
+            asked.direction, asked.speed, asked.still,
+            self.config.control_period, *vars(self.arrays).values(),
         )  # fmt: skip
 
     def next_levels(self, env_ids: Tensor, generator: torch.Generator) -> Tensor:
         """Promote, demote or keep the levels of worlds whose episode is over."""
         facts = (self.level, self.crossed, self.covered, self.commanded, self.fresh)
         level = next_levels(*facts, generator=generator, env_ids=env_ids)
-        self.level.numpy()[env_ids.numpy()] = level.numpy()
+        self.arrays.level[env_ids.numpy()] = level.numpy()
         return level
 
     def restart(self, env_ids: Tensor, start_x: np.ndarray) -> None:
         """New episodes that begin at `start_x` (m,) m."""
         ids = env_ids.numpy()
         for name in ("steps", "covered", "commanded", "crossed", "omnidirectional", "fresh"):
-            getattr(self, name).numpy()[ids] = 0
-        self.start_x.numpy()[ids] = start_x
+            getattr(self.arrays, name)[ids] = 0
+        self.arrays.start_x[ids] = start_x
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from math import prod
+from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,8 +13,10 @@ from ssr.errors import unknown
 from ssr.physics.simulator import Dynamics
 from ssr.task.config import RandomizationConfig
 
+Drawn = TypeVar("Drawn", np.ndarray, Tensor)
 
-def effective_friction(drawn: Tensor, rule: str) -> Tensor:
+
+def effective_friction(drawn: Drawn, rule: str) -> Drawn:
     """What acts between sole and ground (PhysX averages with the ground's 1.0)."""
     if rule == "average":
         return (drawn + 1.0) / 2.0
@@ -39,7 +43,7 @@ def draw_dynamics(
     for size, (name, (span, neutral, shape)) in zip(sizes, spans.items(), strict=True):
         low, high = neutral + ramp * (span[0] - neutral), neutral + ramp * (span[1] - neutral)
         part = uniform[begin : begin + size].reshape(count, *shape)
-        drawn[name] = torch.from_numpy(low + (high - low) * part)
+        drawn[name] = low + (high - low) * part
         begin += size
     drawn["friction"] = effective_friction(drawn["friction"], config.friction_rule)
-    return Dynamics(**drawn)
+    return Dynamics(**{name: torch.from_numpy(values) for name, values in drawn.items()})

@@ -7,7 +7,8 @@ its physics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import exp, hypot
 from typing import NamedTuple
 
@@ -56,6 +57,10 @@ class Parameters(NamedTuple):
     sigma_distance: float
     air_time_target: float
     flip_air_time: bool
+
+
+def parameters_of(config: RewardConfig) -> Parameters:
+    return Parameters(**{name: getattr(config, name) for name in Parameters._fields})
 
 
 # Not cached, since a cache that knows a named tuple breaks when that is renamed: `_all_rows` has them inside.
@@ -232,8 +237,8 @@ def stepping(m, limits, c, i):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _all_rows(moment, limits, parameters, out):
-    """Every row of every world into out (rows, n), in the order of `ROWS`."""
+def _all_rows(moment, limits, parameters, weights, out, total):
+    """Every row of every world times its weight into out (rows, n), in the order of `ROWS`; the sum (n,)."""
     m, r, c = Moment(*moment), Limits(*limits), Parameters(*parameters)
     for i in range(out.shape[1]):
         out[0, i] = linear_velocity_tracking(m, r, c, i)
@@ -258,6 +263,10 @@ def _all_rows(moment, limits, parameters, out):
         out[19, i] = feet_lateral_distance(m, r, c, i)
         out[20, i] = progress(m, r, c, i)
         out[21, i] = stepping(m, r, c, i)
+        total[i] = 0.0
+        for row in range(len(weights)):
+            out[row, i] *= weights[row]
+            total[i] += out[row, i]
 
 
 BOOTSTRAP_ROWS = ("progress", "stepping")  #: beyond the table
@@ -270,23 +279,57 @@ ROWS = (
 )  # fmt: skip
 
 
-def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -> dict[str, float]:
+class Weights:
+    """What every row counts: (rows,) float32 in the order of `ROWS`, and the places of those that count."""
+
+    def __init__(self, by_name: Mapping[str, float]) -> None:
+        self.values = np.array([by_name[name] for name in ROWS], dtype=np.float32)
+        self.places = {name: place for place, name in enumerate(ROWS) if by_name[name] != 0.0}
+
+
+def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -> Weights:
     """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's."""
     weights = {name: float(getattr(config.weights, name, 0.0)) for name in ROWS}
     for name in POSTURE_ROWS:
         weights[name] *= 1.0 - share * bootstrap.posture_relief
     for name in BOOTSTRAP_ROWS:
         weights[name] = share * getattr(bootstrap, name)
-    return weights
+    return Weights(weights)
+
+
+@njit(cache=True, nogil=True)
+def paid(total: np.ndarray, finite: np.ndarray, period: float, clip_at_zero: bool) -> None:
+    """Turn r^l (n,) into r^l · dt where it stands; a world that has blown up earns nothing."""
+    for i in range(len(total)):
+        earned = max(total[i], np.float32(0.0)) if clip_at_zero else total[i]
+        total[i] = np.float32(period) * earned if finite[i] else 0.0
+
+
+class Terms(Mapping[str, Tensor]):
+    """Weighted rows (n,) by name, taken out of their table (rows, n) only where somebody asks."""
+
+    def __init__(self, places: Mapping[str, int], table: np.ndarray) -> None:
+        self._places, self._table = places, table
+
+    @cached_property
+    def _rows(self) -> tuple[Tensor, ...]:
+        return torch.from_numpy(self._table).unbind(0)
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._rows[self._places[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def weighted_terms(
-    moment: Moment, limits: Limits, config: RewardConfig, weights: Mapping[str, float]
-) -> tuple[dict[str, Tensor], np.ndarray]:
+    moment: Moment, limits: Limits, parameters: Parameters, weights: Weights
+) -> tuple[Terms, np.ndarray]:
     """Every row that has a weight times that weight, (n,) each, and their sum (n,)."""
-    parameters = tuple(getattr(config, name) for name in Parameters._fields)
-    terms = np.empty((len(ROWS), len(moment.command)), dtype=np.float32)
-    _all_rows(tuple(moment), tuple(limits), parameters, terms)
-    terms *= np.array([weights[name] for name in ROWS], dtype=np.float32)[:, None]
-    named = zip(ROWS, torch.from_numpy(terms).unbind(0), strict=True)
-    return {name: term for name, term in named if weights[name] != 0.0}, terms.sum(0)
+    table = np.empty((len(ROWS) + 1, len(moment.command)), dtype=np.float32)
+    terms, total = table[:-1], table[-1]
+    _all_rows(tuple(moment), tuple(limits), tuple(parameters), weights.values, terms, total)
+    return Terms(weights.places, terms), total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,21 +16,25 @@ if TYPE_CHECKING:
 
 
 class NamedTensors:
-    """Saves and restores the attributes named in `TENSORS`."""
+    """Saves and restores the attributes named in `TENSORS`, which are only ever written in place."""
 
     TENSORS: tuple[str, ...] = ()
+
+    @cached_property
+    def arrays(self) -> SimpleNamespace:
+        """The tensors' memory by name, for kernels: asking for it in every step takes longer than they do."""
+        return SimpleNamespace(**{name: getattr(self, name).numpy() for name in self.TENSORS})
 
     def state_dict(self) -> dict[str, Tensor]:
         return {name: getattr(self, name).clone() for name in self.TENSORS}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         for name in self.TENSORS:
-            setattr(self, name, state[name].clone())
+            getattr(self, name).copy_(state[name])
 
 
-OWN = (
-    "history", "actions", "delay", "steps_to_push", "proprioception", "privileged", "_depth", "_fresh",
-)  # fmt: skip
+IN_PLACE = ("history", "actions", "delay", "steps_to_push")  #: of which others keep views
+HANDED_OUT = ("proprioception", "privileged", "_depth", "_fresh")  #: of which others keep the tensors
 
 
 def _members(env: TraversalEnv) -> dict[str, Any]:
@@ -38,7 +44,7 @@ def _members(env: TraversalEnv) -> dict[str, Any]:
 
 def save(env: TraversalEnv) -> dict[str, Tensor]:
     """Everything that decides what happens next, as flat named tensors."""
-    state = {f"own.{name}": getattr(env, name).clone() for name in OWN}
+    state = {f"own.{name}": getattr(env, name).clone() for name in IN_PLACE + HANDED_OUT}
     for part, member in _members(env).items():
         state |= {f"{part}.{k}": v for k, v in member.state_dict().items()}
     state |= {f"dynamics.{k}": v.clone() for k, v in vars(env.dynamics).items()}
@@ -48,7 +54,9 @@ def save(env: TraversalEnv) -> dict[str, Tensor]:
 
 
 def restore(env: TraversalEnv, state: dict[str, Tensor]) -> None:
-    for name in OWN:
+    for name in IN_PLACE:
+        getattr(env, name).copy_(state[f"own.{name}"])
+    for name in HANDED_OUT:
         setattr(env, name, state[f"own.{name}"].clone())
     for part, member in _members(env).items():
         member.load_state_dict(_under(state, part))

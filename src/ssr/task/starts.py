@@ -33,14 +33,14 @@ def default_pose(height: float, limits: Limits, count: int, config: TaskConfig, 
     position, quaternion = np.zeros((count, 3), np.float32), np.zeros((count, 4), np.float32)
     position[:, 2] = height
     quaternion[:, 0], quaternion[:, 3] = np.cos(half), np.sin(half)
-    zero = torch.zeros(count, 3)
+    zero = torch.from_numpy(np.zeros((count, 3), np.float32))
     return ResetPose(
         base_position=torch.from_numpy(position),
         base_quaternion=torch.from_numpy(quaternion),
         base_velocity=zero,
         base_angular_velocity=zero,
-        joint_position=torch.from_numpy(joints.clip(limits.lower, limits.upper)),
-        joint_velocity=torch.zeros(joints.shape),
+        joint_position=torch.from_numpy(np.minimum(np.maximum(joints, limits.lower), limits.upper)),
+        joint_velocity=torch.from_numpy(np.zeros_like(joints)),
     )
 
 
@@ -56,8 +56,8 @@ def set_down(
     """Move poses given above flat ground at the origin to their tiles' start, or far end if `backwards`."""
     position = pose.base_position.numpy().copy()
     _set_down(
-        env_ids.numpy(), field.length.numpy(), field.start.numpy(), backwards, lateral,
-        field.facets.numpy(), field.facet_count.numpy(), position,
+        env_ids.numpy(), field.arrays.length, field.arrays.start, backwards, lateral,
+        field.arrays.facets, field.arrays.facet_count, position,
     )  # fmt: skip
     return replace(pose, base_position=torch.from_numpy(position))
 

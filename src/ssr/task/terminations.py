@@ -39,18 +39,18 @@ def endings(
     stall_distance: float = 0.0,
 ) -> Ending:
     """stall_distance: m asked for after which standing still ends an episode; 0 is never."""
-    ending = Ending(*(torch.empty(state.finite.shape, dtype=torch.bool) for _ in range(2)))
+    tile, so_far = field.arrays, progress.arrays
+    terminated, truncated = np.empty((2, len(state.finite)), np.bool_)
     _endings(
-        state.base_position, state.gravity, state.body_force,
-        state.sole_position, state.finite,
-        field.kind.numpy(), field.length.numpy(), field.half_width.numpy(), commands.direction.numpy(),
-        progress.steps.numpy(), progress.crossed.numpy(), progress.omnidirectional.numpy(),
-        progress.level.numpy(), progress.covered.numpy(), progress.commanded.numpy(),
+        state.base_position, state.gravity, state.body_force, state.sole_position, state.finite,
+        tile.kind, tile.length, tile.half_width, commands.arrays.direction,
+        so_far.steps, so_far.crossed, so_far.omnidirectional,
+        so_far.level, so_far.covered, so_far.commanded,
         (config.max_roll, config.max_pitch, config.body_force, config.gap_depth),
         round(config.episode_seconds / progress.config.control_period), stall_distance,
-        *(flag.numpy() for flag in ending),
+        terminated, truncated,
     )  # fmt: skip
-    return ending
+    return Ending(torch.from_numpy(terminated), torch.from_numpy(truncated))
 
 
 @njit(cache=True, nogil=True)

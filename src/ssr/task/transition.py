@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -33,7 +34,7 @@ class Transition:
     """What a step did, before any world is restarted."""
 
     reward: Tensor  #: (n,) r^l · dt, clipped at 0 from below if the task says so
-    terms: dict[str, Tensor]  #: (n,) each row of Table 6(a), weighted, before · dt
+    terms: Mapping[str, Tensor]  #: (n,) each row of Table 6(a), weighted, before · dt
     terminated: Tensor  #: (n,) bool, ended for good
     truncated: Tensor  #: (n,) bool, ended by time or by leaving a crossed tile: bootstrap
     valid: Tensor  #: (n,) bool, false where the world went non-finite: mask its samples

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -52,6 +54,12 @@ class TerrainField:
     def _zeros(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.zeros(*shape, dtype=dtype, device=self.device)
 
+    @cached_property
+    def arrays(self) -> SimpleNamespace:
+        """The memory of the tensors on the CPU by name, for kernels; they are only ever written in place."""
+        names = ("boxes", "count", "facets", "facet_count", "kind", "type", "level", *MEASURES)
+        return SimpleNamespace(**{name: getattr(self, name).numpy() for name in names})
+
     def place(self, env_ids: Tensor | Sequence[int], tiles: Sequence[Tile]) -> None:
         """Give world `env_ids[i]` the tile `tiles[i]`; nothing of its former tile remains."""
         ids = torch.as_tensor(env_ids, dtype=torch.int64, device=self.device)
@@ -59,10 +67,11 @@ class TerrainField:
             raise ValueError(f"{len(ids)} worlds, but {len(tiles)} tiles")
         if not tiles:
             return
-        rows = np.stack([t.rows(self.pool) for t in tiles])
+        rows = np.empty((len(tiles), self.pool, BOX_FIELDS), dtype=np.float32)
         facets = np.zeros((len(tiles), self.pool + 1, FACET_FIELDS), dtype=np.float32)
-        for row, tile in zip(facets, tiles, strict=True):
-            row[: len(tile.facets)] = tile.facets
+        for k, tile in enumerate(tiles):
+            rows[k] = tile.rows(self.pool)
+            facets[k, : len(tile.facets)] = tile.facets
         self._write(self.facets, ids, facets)
         self._write(self.facet_count, ids, [len(t.facets) for t in tiles])
         self._write(self.boxes, ids, rows)
