@@ -337,6 +337,8 @@ def test_standing_still_ends_an_episode_only_while_the_bootstrap_lasts() -> None
     env.progress.commanded.copy_(torch.tensor([2.0, 0.5, 2.0]))
     env.progress.start_x[2] -= 0.6 * env.commands.direction[2]
     assert env.step(torch.zeros(3, 21)).terminated.tolist() == [True, False, False]
+    env.progress.commanded[2] += 1.5
+    assert env.step(torch.zeros(3, 21)).terminated[2], "what was covered before excuses no standing"
     env.set_bootstrap(0.0)
     assert not env.step(torch.zeros(3, 21)).terminated.any()
 

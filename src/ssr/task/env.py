@@ -153,10 +153,8 @@ class TraversalEnv:
         self.progress.tick(state, self.field, self.commands)
         self._command(state)
         reward, terms = self._rewards(state, target)
-        stall_distance = self.config.bootstrap.stall_distance if self.bootstrap > 0.0 else 0.0
-        ending = endings(
-            state, self.progress, self.field, self.commands, self.config.termination, stall_distance
-        )
+        patient = self.bootstrap == 0.0
+        ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
         self._command(state)

@@ -16,13 +16,15 @@ from ssr.terrain.curriculum import next_levels
 from ssr.terrain.field import TerrainField
 from ssr.terrain.settings import LEVELS
 
+STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
+
 
 class Progress(NamedTensors):
     """Episode clocks, distances and levels of n worlds."""
 
     TENSORS = (
         "level", "steps", "start_x", "covered", "commanded", "crossed", "omnidirectional", "fresh",
-        "reached_top",
+        "reached_top", "covered_before", "commanded_before", "stalled",
     )  # fmt: skip
 
     def __init__(self, num_envs: int, config: TaskConfig) -> None:
@@ -32,6 +34,9 @@ class Progress(NamedTensors):
         self.start_x = torch.zeros(num_envs)
         self.covered = torch.zeros(num_envs)  #: m along the asked direction
         self.commanded = torch.zeros(num_envs)  #: m asked for so far
+        self.covered_before = torch.zeros(num_envs)  #: m, when standing still was last looked for
+        self.commanded_before = torch.zeros(num_envs)
+        self.stalled = torch.zeros(num_envs, dtype=torch.bool)  #: did not move when last looked
         self.crossed = torch.zeros(num_envs, dtype=torch.bool)
         self.omnidirectional = torch.zeros(num_envs, dtype=torch.bool)
         self.fresh = torch.ones(num_envs, dtype=torch.bool)  #: the next restart is this world's first
@@ -47,7 +52,8 @@ class Progress(NamedTensors):
         _tick(
             state.base_position, state.finite, tile.first_edge, tile.last_edge, tile.length,
             asked.direction, asked.speed, asked.still,
-            self.config.control_period, *vars(self.arrays).values(),
+            self.config.control_period, self.config.bootstrap.stall_distance,
+            *vars(self.arrays).values(),
         )  # fmt: skip
 
     def next_levels(self, env_ids: Tensor, generator: torch.Generator) -> Tensor:
@@ -60,15 +66,17 @@ class Progress(NamedTensors):
     def restart(self, env_ids: Tensor, start_x: np.ndarray) -> None:
         """New episodes that begin at `start_x` (m,) m."""
         ids = env_ids.numpy()
-        for name in ("steps", "covered", "commanded", "crossed", "omnidirectional", "fresh"):
-            getattr(self.arrays, name)[ids] = 0
+        for name in self.TENSORS:
+            if name not in ("level", "start_x", "reached_top"):
+                getattr(self.arrays, name)[ids] = 0
         self.arrays.start_x[ids] = start_x
 
 
 @njit(cache=True, nogil=True)
 def _tick(
-    base, finite, first_edge, last_edge, length, direction, speed, still, period,
+    base, finite, first_edge, last_edge, length, direction, speed, still, period, stall_distance,
     level, steps, start_x, covered, commanded, crossed, omnidirectional, fresh, reached_top,
+    covered_before, commanded_before, stalled,
 ):  # fmt: skip
     for i in range(len(base)):
         x, forward, at_top = base[i, 0], direction[i] > 0, level[i] >= LEVELS - 1
@@ -76,6 +84,10 @@ def _tick(
         covered[i] = (x - start_x[i]) * direction[i]
         if not still[i] and not omnidirectional[i]:
             commanded[i] += abs(speed[i]) * period
+        asked = commanded[i] - commanded_before[i]
+        if stall_distance > 0.0 and asked >= stall_distance:
+            stalled[i] = covered[i] - covered_before[i] < STALLED * asked
+            covered_before[i], commanded_before[i] = covered[i], commanded[i]
         crossed[i] |= finite[i] and over(x, first_edge[i], last_edge[i], not forward)
         reached_top[i] |= crossed[i] and at_top
         # Behind the hardest tile the robot is free to go anywhere on the apron.

@@ -22,8 +22,6 @@ from ssr.terrain.tile import KINDS
 GAP = KINDS.index("gap")
 BEHIND_START = 1.0  #: m behind the tile's near end at which the way back is out of bounds
 
-STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
-
 
 class Ending(NamedTuple):
     terminated: Tensor  #: (n,) bool
@@ -36,18 +34,18 @@ def endings(
     field: TerrainField,
     commands: Commands,
     config: TerminationConfig,
-    stall_distance: float = 0.0,
+    patient: bool = True,
 ) -> Ending:
-    """stall_distance: m asked for after which standing still ends an episode; 0 is never."""
+    """patient: standing still ends no episode."""
     tile, so_far = field.arrays, progress.arrays
     terminated, truncated = np.empty((2, len(state.finite)), np.bool_)
     _endings(
         state.base_position, state.gravity, state.body_force, state.sole_position, state.finite,
         tile.kind, tile.length, tile.half_width, commands.arrays.direction,
         so_far.steps, so_far.crossed, so_far.omnidirectional,
-        so_far.level, so_far.covered, so_far.commanded,
+        so_far.level, so_far.stalled,
         (config.max_roll, config.max_pitch, config.body_force, config.gap_depth),
-        round(config.episode_seconds / progress.config.control_period), stall_distance,
+        round(config.episode_seconds / progress.config.control_period), patient,
         terminated, truncated,
     )  # fmt: skip
     return Ending(torch.from_numpy(terminated), torch.from_numpy(truncated))
@@ -56,7 +54,7 @@ def endings(
 @njit(cache=True, nogil=True)
 def _endings(
     base, gravity, body_force, sole, finite, kind, length, half_width, direction,
-    steps, crossed, omnidirectional, level, covered, commanded, limits, last_step, stall_distance,
+    steps, crossed, omnidirectional, level, stalled, limits, last_step, patient,
     terminated, truncated,
 ):  # fmt: skip
     max_roll, max_pitch, max_force, gap_depth = limits
@@ -65,8 +63,7 @@ def _endings(
         touched = body_force[i] > max_force
         sunk = kind[i] == GAP and min(sole[i, 0, 2], sole[i, 1, 2]) < -gap_depth
         fell = tilted or touched or sunk or not finite[i]
-        asked = stall_distance > 0.0 and commanded[i] >= stall_distance and not omnidirectional[i]
-        stalled = asked and covered[i] < STALLED * commanded[i]
+        gave_up = stalled[i] and not patient and not omnidirectional[i]
 
         x, y, forward = base[i, 0], abs(base[i, 1]), direction[i] > 0
         past_end = x > length[i] if forward else x < 0.0
@@ -80,7 +77,7 @@ def _endings(
         at_top = level[i] >= LEVELS - 1
         left_tile = past_end and crossed[i] and not (at_top and forward)
         left_apron = omnidirectional[i] and crossed[i] and (outside or x < length[i])
-        terminated[i] = fell or stalled or (outside and not left_tile and not left_apron)
+        terminated[i] = fell or gave_up or (outside and not left_tile and not left_apron)
         truncated[i] = (steps[i] >= last_step or left_tile or left_apron) and not terminated[i]
 
 
