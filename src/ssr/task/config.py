@@ -79,9 +79,7 @@ class BootstrapConfig:
     progress: float = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
     stepping: float = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
     posture_relief: float = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms
-    stall_distance: float = (
-        0.0  #: m; each time so much was asked for and less than a quarter done, an episode ends
-    )
+    stall_distance: float = 0.0  #: m; whenever so much was asked for and less than a quarter done, it is over
 
 
 @dataclass(frozen=True, kw_only=True)
