@@ -43,3 +43,5 @@ class Schedule:
     def load_state_dict(self, state: dict[str, float]) -> None:
         for name, value in state.items():
             setattr(self, name, float(value))
+        if self.config.bootstrap:
+            self.bootstrap = max(self.bootstrap, self.config.min_bootstrap)
