@@ -279,11 +279,10 @@ class SSR:
         The networks' own range holds besides.
         """
         ppo, schedule = self.config.ppo, self.schedule
-        floor = schedule.bootstrap * ppo.bootstrap_min_std
-        if schedule.fading == 0.0:
-            return floor, ppo.walking_max_std
-        cap = schedule.fading * self.config.network.max_std + (1.0 - schedule.fading) * ppo.walking_max_std
-        return floor, max(floor, cap)
+        cap = ppo.walking_max_std
+        if schedule.fading > 0.0:
+            cap = schedule.fading * self.config.network.max_std + (1.0 - schedule.fading) * cap
+        return min(schedule.bootstrap * ppo.bootstrap_min_std, cap), cap
 
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task

@@ -41,8 +41,8 @@ CPU: tuple[Difference, ...] = (
     Difference(
         "schedule.min_bootstrap",
         0.5,
-        "without any it goes back to standing: tracking 0.88 → 0.49 in 90 iterations; at 0.3 it walks at 0.32 "
-        "m/s when asked for 0.5",
+        "without any it goes back to standing: tracking 0.88 → 0.49 in 90 iterations; at 0.3 it walks at "
+        "0.32 m/s when asked for 0.5",
     ),
     Difference(
         "schedule.ramp", True, "full randomization and sideways commands keep a beginner on the ground"
