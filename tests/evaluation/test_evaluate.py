@@ -78,6 +78,15 @@ def test_killed_and_resumed_it_gives_the_same_table(reference: Path, tmp_path: P
     assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
 
 
+def test_results_of_another_version_are_written_anew(reference: Path, tmp_path: Path) -> None:
+    content = json.loads(table(reference))
+    (tmp_path / "results.json").write_text(json.dumps(content | {"format": 1, "rows": []}))
+    with pytest.raises(UserError, match="format 1"):
+        results.load(tmp_path)
+    evaluate(request(tmp_path), QUIET)
+    assert table(tmp_path) == table(reference)
+
+
 def test_finished_trials_are_not_done_again_and_damaged_ones_are(tmp_path: Path, monkeypatch) -> None:
     evaluate(request(tmp_path, courses=(GAP,)), QUIET)
     before = table(tmp_path)

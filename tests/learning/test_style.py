@@ -1,5 +1,7 @@
 """Discriminators tell reference from other motion, and style rewards motion that comes close to reference."""
 
+from dataclasses import replace
+
 import torch
 from toy import ToyMotion, ToyWalker
 
@@ -63,10 +65,18 @@ def test_a_discriminator_without_windows_keeps_its_weights():
 
 
 def test_weights_decay_as_with_adams_own_weight_decay():
-    learner = style()
-    (0.5 * CONFIG.weight_decay * learner.discriminators.squares().sum()).backward()
-    for parameter in learner.discriminators.parameters():
-        torch.testing.assert_close(parameter.grad, CONFIG.weight_decay * parameter.detach())
+    """An update's gradient is that without decay, plus the decay times the weights."""
+    gradients = []
+    for decay in (0.0, 1e-3):
+        torch.manual_seed(0)
+        learner = style()
+        learner.config = replace(CONFIG, weight_decay=decay, updates=1)
+        learner.optimizer.max_gradient_norm = None
+        feed(learner, torch.randn(5, 100, 5, 63))
+        weights = learner.optimizer.values.clone()
+        learner.update()
+        gradients.append(learner.optimizer.gradient.clone())
+    torch.testing.assert_close(gradients[1] - gradients[0], 1e-3 * weights, atol=1e-7, rtol=1e-4)
 
 
 def test_discriminators_separate_and_style_rises_towards_reference():

@@ -1,6 +1,7 @@
 """The task as a whole: repeatable, mirror-symmetric, robust, and its curriculum follows the rule."""
 
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -320,6 +321,32 @@ def test_who_restarts_leaves_what_others_see_and_what_was_reported_as_it_was() -
     assert torch.equal(transition.privileged, reported) and torch.equal(transition.feet.contact, contact)
     assert torch.equal(seen.privileged[~ended], reported[~ended])
     assert not torch.isclose(seen.privileged[ended], reported[ended]).all(-1).any()
+
+
+def _copies(report: object) -> dict[str, torch.Tensor]:
+    """Every tensor of a transition or observation, copied, by its place."""
+    found: dict[str, torch.Tensor] = {}
+    for f in fields(report):  # type: ignore[arg-type]
+        value = getattr(report, f.name)
+        if isinstance(value, torch.Tensor):
+            found[f.name] = value.clone()
+        elif isinstance(value, Mapping):
+            found |= {f"{f.name}.{k}": v.clone() for k, v in value.items()}
+        elif is_dataclass(value):
+            found |= {f"{f.name}.{k}": v for k, v in _copies(value).items()}
+    return found
+
+
+def test_what_was_reported_stays_as_it_was() -> None:
+    env = make(4)
+    seen = env.reset()
+    transition = env.step(0.3 * torch.randn(4, 21))
+    before = [_copies(seen), _copies(transition)]
+    for _ in range(3):
+        env.restart(torch.tensor([True, False, False, True]))
+        env.step(0.3 * torch.randn(4, 21))
+    for old, new in zip(before, [_copies(seen), _copies(transition)], strict=True):
+        assert old and [k for k in old if not torch.equal(old[k], new[k])] == []
 
 
 @pytest.mark.parametrize("wrong", [{"kinds": ("lava",)}, {"kinds": ()}, {"first_level": 25}, {"variants": 0}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ssr.evaluation import directions, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.measures import row_of
-from ssr.evaluation.results import EVAL, RESULTS, TRIALS, Results, load
+from ssr.evaluation.results import EVAL, RESULTS, TRIALS, OtherFormat, Results, load
 from ssr.evaluation.store import Store, digest_of
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
@@ -105,10 +106,11 @@ def _begin(request: Request, tried: subject.Subject) -> Results:
         chunk=request.chunk,
     )
     if (request.target / RESULTS).is_file() and not request.fresh:
-        former = load(request.target)
-        if former.digest == digest:
-            results.rows, results.snapshots = former.rows, former.snapshots
-            results.directions = former.directions
+        with suppress(OtherFormat):  # which is then written anew
+            former = load(request.target)
+            if former.digest == digest:
+                results.rows, results.snapshots = former.rows, former.snapshots
+                results.directions = former.directions
     return results
 
 

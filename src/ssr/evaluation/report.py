@@ -166,7 +166,7 @@ def _definitions(result: Results) -> str:
     least = TRAVERSED * c.speed * c.seconds
     drawn = (
         "Every trial draws its own start, camera mounting and sensor noise; the robot is always as built."
-        if c.nominal
+        if c.nominal and c.payload is None and c.friction is None and c.push is None
         else "Every trial draws its own start, payload, masses, gains, friction, delay, pushes, camera "
         "mounting and sensor noise, as in training."
     )

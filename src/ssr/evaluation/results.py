@@ -19,7 +19,11 @@ from ssr.learning.run_directory import METRICS, read_metrics
 from ssr.learning.writing import write_json
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
-FORMAT = 1
+FORMAT = 2
+
+
+class OtherFormat(UserError):
+    """Results of another version, measured by other rules."""
 
 
 @dataclass(kw_only=True)
@@ -88,7 +92,7 @@ def load(folder: Path, run: Path | None = None) -> Results:
     try:
         content = json.loads(path.read_text())
         if content["format"] != FORMAT:
-            raise UserError(f"{path} has format {content['format']}, not {FORMAT}: run `ssr eval` again.")
+            raise OtherFormat(f"{path} has format {content['format']}, not {FORMAT}: run `ssr eval` again.")
         return Results(
             name=content["name"],
             folder=folder,

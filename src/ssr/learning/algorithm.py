@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import exp
+from math import exp, isfinite
 from typing import Any
 
 import torch
@@ -278,11 +278,11 @@ class SSR:
 
         The networks' own range holds besides.
         """
-        ppo, schedule = self.config.ppo, self.schedule
+        ppo, fading = self.config.ppo, self.schedule.fading
         cap = ppo.walking_max_std
-        if schedule.fading > 0.0:
-            cap = schedule.fading * self.config.network.max_std + (1.0 - schedule.fading) * cap
-        return min(schedule.bootstrap * ppo.bootstrap_min_std, cap), cap
+        if fading > 0.0 and isfinite(cap):
+            cap += fading * (self.config.network.max_std - cap)
+        return min(fading * ppo.bootstrap_min_std, cap), cap
 
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task

@@ -118,7 +118,8 @@ class Simulator(Protocol):
     def link_poses(self) -> tuple[Tensor, Tensor]:
         """Positions (n, L, 3) and quaternions (n, L, 4) of the links that carry shapes."""
 
-    def reset(self, env_ids: Tensor, pose: ResetPose) -> None: ...
+    def reset(self, env_ids: Tensor, pose: ResetPose) -> None:
+        """Put these worlds into a pose. Until they step, their forces and torques are those of before."""
 
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None: ...
 

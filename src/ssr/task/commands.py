@@ -173,5 +173,5 @@ def _current(
             # Along the tile, as the base sees it, and a turn towards the heading asked for.
             aside = -lateral[i] / look_ahead if look_ahead > 0.0 else 0.0
             forward = speed[i] / math.hypot(1.0, aside)
-            out[i, 0], out[i, 1] = into_yaw(yaw[i], forward, aside * forward)
+            out[i, 0], out[i, 1] = into_yaw(yaw[i], forward, aside * abs(forward))
             out[i, 2] = min(max(gain * wrap(heading[i] - yaw[i]), -fastest), fastest)

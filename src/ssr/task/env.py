@@ -127,7 +127,7 @@ class TraversalEnv:
         return self.field.type
 
     def set_ramp(self, value: float) -> None:
-        """Share of the randomization and command ranges that new episodes draw from."""
+        """Share of the randomization that new episodes draw from; commands widen faster, see `Commands`."""
         self.ramp = float(min(max(value, 0.0), 1.0))
         self.commands.widen(self.ramp)
 

@@ -36,7 +36,7 @@ class Progress(NamedTensors):
         self.commanded = torch.zeros(num_envs)  #: m asked for so far
         self.covered_before = torch.zeros(num_envs)  #: m, when standing still was last looked for
         self.commanded_before = torch.zeros(num_envs)
-        self.stalled = torch.zeros(num_envs, dtype=torch.bool)  #: did not move when last looked
+        self.stalled = torch.zeros(num_envs, dtype=torch.bool)  #: was found standing still in this step
         self.crossed = torch.zeros(num_envs, dtype=torch.bool)
         self.omnidirectional = torch.zeros(num_envs, dtype=torch.bool)
         self.fresh = torch.ones(num_envs, dtype=torch.bool)  #: the next restart is this world's first
@@ -85,6 +85,7 @@ def _tick(
         if not still[i] and not omnidirectional[i]:
             commanded[i] += abs(speed[i]) * period
         asked = commanded[i] - commanded_before[i]
+        stalled[i] = False
         if stall_distance > 0.0 and asked >= stall_distance:
             stalled[i] = covered[i] - covered_before[i] < STALLED * asked
             covered_before[i], commanded_before[i] = covered[i], commanded[i]

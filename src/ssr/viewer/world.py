@@ -196,7 +196,7 @@ class PlayWorld:
             base_yaw=float(state.yaw),
             velocity=(forward, left, turn),
             depth=self.observation.depth[0].numpy() if seen else None,
-            contact=self.env.gait.contact[0].numpy(),
+            contact=self.env.gait.contact[0].numpy().copy(),
             imagined=imagined,
             footprints=tuple(self.footprints),
             seconds=self.steps * self.env.config.control_period,
