@@ -8,16 +8,8 @@ import pytest
 
 from ssr.task.config import BootstrapConfig, RewardConfig, RewardWeights
 from ssr.task.moment import Moment
-from ssr.task.rewards import (
-    BOOTSTRAP_ROWS,
-    ROWS,
-    Limits,
-    Weights,
-    paid,
-    parameters_of,
-    weighted_terms,
-    weights_of,
-)
+from ssr.task.payment import Weights, paid, weighted_terms, weights_of
+from ssr.task.rewards import BOOTSTRAP_ROWS, ROWS, Limits, parameters_of
 
 CONFIG = RewardConfig()
 UNWEIGHTED = Weights(dict.fromkeys(ROWS, 1.0))

@@ -27,9 +27,10 @@ from ssr.task.config import TaskConfig
 from ssr.task.gait import Gait
 from ssr.task.moment import Moments
 from ssr.task.observations import Senses, noise_widths, remember
+from ssr.task.payment import Terms, paid, weighted_terms, weights_of
 from ssr.task.progress import Progress
 from ssr.task.randomization import draw_dynamics
-from ssr.task.rewards import Terms, limits_of, paid, parameters_of, weighted_terms, weights_of
+from ssr.task.rewards import limits_of, parameters_of
 from ssr.task.terminations import endings
 from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition

@@ -7,22 +7,17 @@ its physics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
 from math import exp, hypot
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numba import njit
-from torch import Tensor
 
 from ssr.robots.spec import RobotSpec
-from ssr.task.config import BootstrapConfig, RewardConfig
+from ssr.task.config import RewardConfig
 from ssr.task.moment import Moment
 
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
-POSTURE_ROWS = ("orientation", "angular_velocity_xy", "base_height")
 
 
 class Limits(NamedTuple):
@@ -63,7 +58,7 @@ def parameters_of(config: RewardConfig) -> Parameters:
     return Parameters(**{name: getattr(config, name) for name in Parameters._fields})
 
 
-# Not cached, since a cache that knows a named tuple breaks when that is renamed: `_all_rows` has them inside.
+# Not cached, since a cache that knows a named tuple breaks when that is renamed: `all_rows` has them inside.
 row = njit(nogil=True, error_model="numpy")
 
 
@@ -237,7 +232,7 @@ def stepping(m, limits, c, i):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _all_rows(moment, limits, parameters, weights, out, total):
+def all_rows(moment, limits, parameters, weights, out, total):
     """Every row of every world times its weight into out (rows, n), in the order of `ROWS`; the sum (n,)."""
     m, r, c = Moment(*moment), Limits(*limits), Parameters(*parameters)
     for i in range(out.shape[1]):
@@ -277,59 +272,3 @@ ROWS = (
     "impact_velocity", "contact_slippage", "feet_air_time", "feet_stumble", "feet_lateral_distance",
     *BOOTSTRAP_ROWS,
 )  # fmt: skip
-
-
-class Weights:
-    """What every row counts: (rows,) float32 in the order of `ROWS`, and the places of those that count."""
-
-    def __init__(self, by_name: Mapping[str, float]) -> None:
-        self.values = np.array([by_name[name] for name in ROWS], dtype=np.float32)
-        self.places = {name: place for place, name in enumerate(ROWS) if by_name[name] != 0.0}
-
-
-def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -> Weights:
-    """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's."""
-    weights = {name: float(getattr(config.weights, name, 0.0)) for name in ROWS}
-    for name in POSTURE_ROWS:
-        weights[name] *= 1.0 - share * bootstrap.posture_relief
-    for name in BOOTSTRAP_ROWS:
-        weights[name] = share * getattr(bootstrap, name)
-    return Weights(weights)
-
-
-@njit(cache=True, nogil=True)
-def paid(total: np.ndarray, finite: np.ndarray, period: float, clip_at_zero: bool) -> None:
-    """Turn r^l (n,) into r^l · dt where it stands; a world that has blown up earns nothing."""
-    for i in range(len(total)):
-        earned = max(total[i], np.float32(0.0)) if clip_at_zero else total[i]
-        total[i] = np.float32(period) * earned if finite[i] else 0.0
-
-
-class Terms(Mapping[str, Tensor]):
-    """Weighted rows (n,) by name, taken out of their table (rows, n) only where somebody asks."""
-
-    def __init__(self, places: Mapping[str, int], table: np.ndarray) -> None:
-        self._places, self._table = places, table
-
-    @cached_property
-    def _rows(self) -> tuple[Tensor, ...]:
-        return torch.from_numpy(self._table).unbind(0)
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self._rows[self._places[name]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-def weighted_terms(
-    moment: Moment, limits: Limits, parameters: Parameters, weights: Weights
-) -> tuple[Terms, np.ndarray]:
-    """Every row that has a weight times that weight, (n,) each, and their sum (n,)."""
-    table = np.empty((len(ROWS) + 1, len(moment.command)), dtype=np.float32)
-    terms, total = table[:-1], table[-1]
-    _all_rows(tuple(moment), tuple(limits), tuple(parameters), weights.values, terms, total)
-    return Terms(weights.places, terms), total
