@@ -7,7 +7,7 @@ import pytest
 
 from ssr.errors import UserError
 from ssr.learning import presets
-from ssr.learning.config import TrainConfig
+from ssr.learning.config import PPOConfig, ScheduleConfig, TrainConfig
 
 TABLE_9 = {
     "ppo.value_coefficient": 1.0,
@@ -62,6 +62,15 @@ TABLE_8 = {
 
 
 @pytest.mark.parametrize("setting, value", [*TABLE_6.items(), *TABLE_8.items(), *TABLE_9.items()])
+@pytest.mark.parametrize(
+    "wrong", [lambda: PPOConfig(walking_max_std=-1.0), lambda: ScheduleConfig(min_bootstrap=2.0)]
+)
+def test_impossible_numbers_are_refused_in_one_line(wrong):
+    with pytest.raises(UserError, match="expected") as error:
+        wrong()
+    assert len(str(error.value).splitlines()) == 1
+
+
 def test_paper_preset_is_the_paper(setting, value):
     assert presets.get(presets.preset("paper"), setting) == value
 

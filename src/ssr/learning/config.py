@@ -37,6 +37,10 @@ class PPOConfig:
     certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics
 
+    def __post_init__(self) -> None:
+        if not self.walking_max_std > 0:
+            raise UserError(f"ppo.walking_max_std {self.walking_max_std:g}: expected more than 0.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
@@ -134,11 +138,15 @@ class ScheduleConfig:
     ramp: bool = False  #: begin without dynamics randomization
     walking_ratio: float = 0.75  #: speed along the command ÷ commanded speed that counts as walking
     losing_ratio: float = 0.45  #: below it the bootstrap comes back
-    fading_survival: float = 0.2  #: share of the longest episodes that must be survived for it to fade
-    walking_survival: float = 0.4  #: and for randomization to ramp up
+    fading_survival: float = 0.2  #: share of the longest episodes survived from which it fades
+    walking_survival: float = 0.4  #: and from which randomization ramps up
     fade_iterations: int = 200  #: of walking, from full bootstrap to none
     ramp_iterations: int = 400  #: of walking, from no randomization to all of it
     smoothing: float = 0.9  #: of the measured ratio, per iteration
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_bootstrap <= 1:
+            raise UserError(f"schedule.min_bootstrap {self.min_bootstrap:g}: expected 0 to 1.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ssr.physics.readout import Reading
+from ssr.physics.readout import Reading, Readout
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.layout import AXIAL, POLAR, Mirror, apply
 from ssr.terrain.tile import Tile
@@ -105,6 +105,7 @@ class Simulator(Protocol):
     num_envs: int
     robot: RobotSpec
     body_names: tuple[str, ...]  #: the B moving bodies of `Dynamics`, base first
+    readout: Readout  #: of which `read` renews the reading
 
     def step(self, targets: Tensor, substeps: int) -> None:
         """Hold joint targets (n, J) in radians for `substeps` physics steps."""

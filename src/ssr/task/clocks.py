@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+NOBODY = np.empty(0, dtype=np.intp)
+
 
 def run_down(steps_left: np.ndarray) -> np.ndarray:
     """One control step less for each of the (n,) worlds; which of them have none left."""
     return np.flatnonzero(steps_left <= 0) if _run_down(steps_left) else NOBODY
-
-
-NOBODY = np.empty(0, dtype=np.intp)
 
 
 @njit(cache=True, nogil=True)

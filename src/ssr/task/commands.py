@@ -51,7 +51,7 @@ class Commands(NamedTensors):
         self.free = torch.zeros(num_envs, 3)  #: u on the apron, base frame
         self.still = torch.zeros(num_envs, dtype=torch.bool)
         self.steps_left = torch.zeros(num_envs, dtype=torch.long)
-        self.look_ahead = 0.0
+        self.look_ahead = 0.0  #: m, see `fix`
         self.fixed = False  #: True once `fix` was called: no resampling
         self.breadth = 1.0  #: from brisk walking straight ahead (0) to all of Table 4 (1)
 

@@ -103,17 +103,12 @@ class TraversalEnv:
         self.steps_to_push = torch.zeros(n, dtype=torch.long)
         self.bad_worlds = 0  #: worlds that went non-finite so far
         self.arrays = SimpleNamespace(**{name: getattr(self, name).numpy() for name in saving.IN_PLACE})
-        reading, command, newest = (
-            self.simulator.readout.reading,
-            self.commands.now,
-            self.arrays.actions[:, 0],
-        )
+        readout, command, actions = self.simulator.readout, self.commands.now, self.arrays.actions
         self.senses = Senses(
-            self.robot, self.layouts, self.simulator.readout, self.field,
-            command, newest, self.gait.arrays.contact,
-        )  # fmt: skip
+            self.robot, self.layouts, readout, self.field, command, actions[:, 0], self.gait.arrays.contact
+        )
         offset = self.robot.base_height_offset
-        self.moments = Moments(reading, self.gait, command, self.arrays.actions, config, offset)
+        self.moments = Moments(readout.reading, self.gait, command, actions, config, offset)
         self._everywhere = torch.arange(n)
         self._depth = torch.zeros(n, 36, 36)
         self._fresh = torch.ones(n, dtype=torch.bool)
