@@ -61,7 +61,6 @@ TABLE_8 = {
 }
 
 
-@pytest.mark.parametrize("setting, value", [*TABLE_6.items(), *TABLE_8.items(), *TABLE_9.items()])
 @pytest.mark.parametrize(
     "wrong", [lambda: PPOConfig(walking_max_std=-1.0), lambda: ScheduleConfig(min_bootstrap=2.0)]
 )
@@ -71,6 +70,7 @@ def test_impossible_numbers_are_refused_in_one_line(wrong):
     assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("setting, value", [*TABLE_6.items(), *TABLE_8.items(), *TABLE_9.items()])
 def test_paper_preset_is_the_paper(setting, value):
     assert presets.get(presets.preset("paper"), setting) == value
 
