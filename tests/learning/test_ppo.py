@@ -10,7 +10,7 @@ from toy import ToyMotion, ToyWalker
 from ssr.learning.algorithm import SSR
 from ssr.learning.config import PPOConfig, ScheduleConfig
 from ssr.learning.moments import RunningNormalizer, mean_and_std
-from ssr.learning.ppo import PPO, prepare, stream_values
+from ssr.learning.ppo import PPO, normalize, prepare, stream_values
 
 
 def learner(config, num_envs=8, seed=0):
@@ -73,6 +73,22 @@ def test_advantage_is_the_weighted_sum_of_normalised_streams(tiny):
         parts.append(algorithm.weights[name] * alone)
     assert algorithm.weights == {"locomotion": 1.0, "foothold": 0.25, "style": 0.2}
     torch.testing.assert_close(whole, sum(parts), atol=1e-4, rtol=1e-4)
+
+
+def test_extreme_advantages_are_cut_and_recentred():
+    gain = torch.randn(2, 1000, generator=torch.Generator().manual_seed(0))
+    gain[0, 0], weight = -40.0, torch.ones(1000)
+    whole, cut = normalize(gain, weight), normalize(gain, weight, most=3.0)
+    assert whole[0, 0] < -20 and -3.1 < cut[0, 0] < -2.9
+    assert cut.mean(1).abs().max() < 1e-6
+    inside = whole[0].abs() < 3.0
+    shift = (whole - cut)[0, inside]
+    torch.testing.assert_close(shift, shift[:1].expand_as(shift), atol=1e-5, rtol=0)
+    # Samples that do not count neither shift nor scale the others.
+    weight[0] = 0.0
+    torch.testing.assert_close(
+        normalize(gain, weight, 3.0)[0, 1:], normalize(gain[:, 1:], weight[1:], 3.0)[0]
+    )
 
 
 def test_episodes_cut_by_time_are_worth_what_lies_beyond(tiny):

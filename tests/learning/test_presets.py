@@ -1,6 +1,7 @@
 """The `paper` preset is the paper; every difference of the others is listed once, with its reason."""
 
 from dataclasses import fields, is_dataclass
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ TABLE_9 = {
     "ppo.final_desired_kl": 0.01,
     "network.min_std": 0.2,
     "ppo.trace": 0.95,
+    "ppo.max_advantage": inf,
     "ppo.discount": 0.99,
     "env.num_envs": 4096,
     "ppo.steps": 24,
@@ -62,7 +64,12 @@ TABLE_8 = {
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: PPOConfig(walking_max_std=-1.0), lambda: ScheduleConfig(min_bootstrap=2.0)]
+    "wrong",
+    [
+        lambda: PPOConfig(walking_max_std=-1.0),
+        lambda: PPOConfig(max_advantage=0.0),
+        lambda: ScheduleConfig(min_bootstrap=2.0),
+    ],
 )
 def test_impossible_numbers_are_refused_in_one_line(wrong):
     with pytest.raises(UserError, match="expected") as error:

@@ -28,6 +28,7 @@ class PPOConfig:
     clip: float = 0.2  #: of ratio and of value change
     discount: float = 0.99  #: γ
     trace: float = 0.95  #: λ
+    max_advantage: float = inf  #: standard deviations from the mean beyond which a stream's advantage is cut
     value_coefficient: float = 1.0
     entropy_coefficient: float = 0.005
     final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded
@@ -38,8 +39,9 @@ class PPOConfig:
     bfloat16: bool = False  #: matrix products of actor and critics
 
     def __post_init__(self) -> None:
-        if not self.walking_max_std > 0:
-            raise UserError(f"ppo.walking_max_std {self.walking_max_std:g}: expected more than 0.")
+        for name in ("walking_max_std", "max_advantage"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"ppo.{name} {getattr(self, name):g}: expected more than 0.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 import torch
 from torch import Tensor
@@ -83,8 +83,7 @@ def prepare(
     ).flatten(1)
     old_values = values[:, :-1].flatten(1)
     weight = rollout.valid.flatten().float()
-    mean, std = mean_and_std(gain, weight, ranks)
-    normalized = (gain - mean.unsqueeze(1)) / (std.unsqueeze(1) + 1e-8)
+    normalized = normalize(gain, weight, config.max_advantage, ranks)
     scale = torch.tensor([weights[name] for name in streams], device=gain.device)
     originals = (rollout.actor, rollout.privileged, rollout.action)
     sides = (originals, mirror(rollout)) if mirror is not None else (originals,)
@@ -102,6 +101,19 @@ def prepare(
         advantage=scale @ normalized,
         weight=weight,
     )
+
+
+def normalize(gain: Tensor, weight: Tensor, most: float = inf, ranks: Ranks = ALONE) -> Tensor:
+    """Advantages (k, b) of every stream with mean 0 and std 1 over all ranks' samples.
+
+    most: cut those further from the mean. Falls are a hundredth of the samples and a third of their squares.
+    """
+    mean, std = mean_and_std(gain, weight, ranks)
+    normalized = (gain - mean.unsqueeze(1)) / (std.unsqueeze(1) + 1e-8)
+    if not isfinite(most):
+        return normalized
+    cut = normalized.clamp(-most, most)
+    return cut - mean_and_std(cut, weight, ranks)[0].unsqueeze(1)
 
 
 class PPO:

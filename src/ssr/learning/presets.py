@@ -77,6 +77,15 @@ CPU: tuple[Difference, ...] = (
         "without its noise a policy that learned with std 0.46 walked at 0.68 m/s when asked for 1.0; 0.6 M "
         "steps with 0.25 made that 0.76",
     ),
+    Difference(
+        "ppo.trace",
+        0.85,
+        f"{BATCH}: with this and the next row one iteration's gradient agrees 1.4 times as much with that of "
+        "nine others",
+    ),
+    Difference(
+        "ppo.max_advantage", 3.0, "the falls, 1 % of the samples, made up 38 % of the advantages' squares"
+    ),
     Difference("ppo.desired_kl", 0.02, f"{BATCH}: 0.01 drives the learning rate to its floor"),
     Difference(
         "ppo.final_desired_kl", 0.004, "the last third settles: small batches leave the policy trembling"
