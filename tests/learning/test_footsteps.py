@@ -7,6 +7,7 @@ from toy import ToyWalker
 
 from ssr.learning.config import ImaginationConfig
 from ssr.learning.footsteps import FootstepRecorder, to_base, to_tile
+from ssr.terrain.settings import TERRAIN_TYPES
 
 
 def recorder(n, **changes):
@@ -17,12 +18,21 @@ class Script:
     """One world whose right foot follows a script of contacts; the base moves and turns."""
 
     def __init__(
-        self, contacts, *, landing=(0.0, 0.0), force=(0.0, 0.0, 100.0), ended=(), since=0, until=None
+        self,
+        contacts,
+        *,
+        landing=(0.0, 0.0),
+        force=(0.0, 0.0, 100.0),
+        terrain="stairs",
+        ended=(),
+        since=0,
+        until=None,
     ):
         self.env = ToyWalker(num_envs=1)
         self.env.reset()
         self.frame = self.env.step(torch.zeros(1, 21))
         self.contacts, self.landing, self.force, self.ended = contacts, landing, force, ended
+        self.terrain = torch.tensor([TERRAIN_TYPES.index(terrain)])
         self.played = range(len(contacts))[since:until]
 
     def play(self, follow):
@@ -34,6 +44,7 @@ class Script:
                 self.frame,
                 base_position=torch.tensor([[0.1 * (t + 1), -0.05 * (t + 1), 0.7]]),
                 base_yaw=torch.tensor([0.2 * (t + 1)]),
+                terrain_type=self.terrain,
                 truncated=torch.tensor([t in self.ended]),
                 feet=replace(
                     self.frame.feet,
@@ -71,6 +82,11 @@ def test_short_hops_light_brushes_and_slanted_pushes_are_no_touchdowns():
     assert Script(SWING, force=(0.0, 0.0, 4.0)).play(recorder(1)) == []
     assert Script(SWING, force=(80.0, 0.0, 60.0)).play(recorder(1)) == []
     assert Script([*SWING[:-1], AIR]).play(recorder(1)) == [], "gone again one step later"
+
+
+def test_a_foot_that_slides_as_it_lands_on_a_slope_has_landed():
+    assert len(Script(SWING, force=(80.0, 0.0, 60.0), terrain="slope").play(recorder(1))) == 5
+    assert Script(SWING, force=(80.0, 0.0, 4.0), terrain="slope").play(recorder(1)) == []
 
 
 def test_swings_cut_by_the_end_of_an_episode_are_dropped():

@@ -11,6 +11,7 @@ from ssr.learning.config import ImaginationConfig
 from ssr.task.frames import to_yaw
 from ssr.task.saving import NamedTensors
 from ssr.task.transition import Transition
+from ssr.terrain.settings import SLOPE
 
 
 def to_base(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
@@ -21,6 +22,11 @@ def to_base(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
 def to_tile(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
     """The inverse of `to_base`."""
     return to_yaw(-base_yaw, point) + base_position
+
+
+def _without_walls(transition: Transition) -> Tensor:
+    """(n, 1) bool: what a foot touches can only be ground."""
+    return (transition.terrain_type == SLOPE).unsqueeze(-1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +43,8 @@ class FootstepRecorder(NamedTensors):
 
     Step t is a swing step of a foot if the foot is in the air after it. A touchdown is valid if the foot was
     in the air for `min_air_steps`, presses down with `min_force` inside the 45° cone, and is still in contact
-    one step later. Swings whose episode ends first are dropped.
+    one step later. No cone is asked for on slopes: they have no walls that a foot could touch instead, and
+    friction tilts the force of a foot that slides as it lands. Swings whose episode ends first are dropped.
     """
 
     TENSORS = (
@@ -79,7 +86,8 @@ class FootstepRecorder(NamedTensors):
         labels = self._label(confirmed, now)
 
         force = feet.force
-        pressed = (force[..., 2] > self.config.min_force) & (force[..., 2] >= force[..., :2].norm(dim=-1))
+        steep = force[..., 2] >= force[..., :2].norm(dim=-1)
+        pressed = (force[..., 2] > self.config.min_force) & (steep | _without_walls(transition))
         landed = feet.contact & (self.air_steps >= self.config.min_air_steps) & pressed & sound
         self.landing = landed
         self.landing_steps = torch.where(landed, self.recorded, 0)

@@ -53,7 +53,13 @@ CPU: tuple[Difference, ...] = (
         if f.name != "history" and getattr(NetworkConfig.cpu(), f.name) != getattr(NetworkConfig(), f.name)
     ),
     Difference(
-        "schedule.fade_iterations", 400, "backward and sideways walking is learned while much of it is on"
+        "schedule.fade_iterations", 800, "backward and sideways walking is learned while much of it is on"
+    ),
+    Difference(
+        "schedule.ramp_iterations",
+        1600,
+        "randomization costs speed: with 400 a policy walked at 0.76 m/s when asked for 1.0 after 2.5 M "
+        "steps, with 1600 at 0.97",
     ),
     Difference(
         "streams.style",
