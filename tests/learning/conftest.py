@@ -49,7 +49,7 @@ def tiny() -> TrainConfig:
             imagination_hidden=(64, 32),
         ),
         env=WorldsConfig(num_envs=8),
-        ppo=PPOConfig(epochs=3, desired_kl=0.02, min_learning_rate=1e-4),
+        ppo=PPOConfig(epochs=3, desired_kl=0.02, min_learning_rate=1e-4, average=0.5),
         encoder=EncoderConfig(epochs=1, minibatches=2),
         imagination=ImaginationConfig(capacity=4000, batch_size=256, minibatches=4, gate_samples=500),
         style=StyleConfig(replay=500, updates=2, batch_size=64),

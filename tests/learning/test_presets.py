@@ -19,6 +19,7 @@ TABLE_9 = {
     "network.min_std": 0.2,
     "ppo.trace": 0.95,
     "ppo.max_advantage": inf,
+    "ppo.average": 0.0,
     "ppo.discount": 0.99,
     "env.num_envs": 4096,
     "ppo.steps": 24,
@@ -68,6 +69,7 @@ TABLE_8 = {
     [
         lambda: PPOConfig(walking_max_std=-1.0),
         lambda: PPOConfig(max_advantage=0.0),
+        lambda: PPOConfig(average=1.0),
         lambda: ScheduleConfig(min_bootstrap=2.0),
     ],
 )

@@ -26,6 +26,7 @@ from ssr.deployment.contract import (
 from ssr.deployment.exported import METADATA, write
 from ssr.errors import UserError
 from ssr.learning.algorithm import network_config
+from ssr.learning.averaging import ACTING, shipped
 from ssr.learning.config import TrainConfig
 from ssr.networks.build import Networks
 from ssr.networks.policy import Policy
@@ -67,7 +68,7 @@ def newest_weights(run: Path) -> tuple[dict[str, Tensor], int]:
     if (run / SMALL).is_file():
         iteration, _, state = small_checkpoint.load(run / SMALL)
         if iteration >= newest:
-            return state["networks"], iteration
+            return shipped(state), iteration
     if not snapshots:
         raise UserError(f"{run} holds no weights yet. Let `ssr train` save a checkpoint first.")
     return load_file(str(snapshots[-1])), newest
@@ -75,9 +76,8 @@ def newest_weights(run: Path) -> tuple[dict[str, Tensor], int]:
 
 def build(robot: RobotSpec, config: TrainConfig, weights: dict[str, Tensor], run: Path) -> Networks:
     networks = Networks(robot, network_config(config))
-    acting = ("encoder.", "estimator.", "actor.")
-    own = {k: v for k, v in weights.items() if k.startswith(acting)}
-    wanted = {k for k in networks.state_dict() if k.startswith(acting)}
+    own = {k: v for k, v in weights.items() if k.startswith(ACTING)}
+    wanted = {k for k in networks.state_dict() if k.startswith(ACTING)}
     try:
         networks.load_state_dict(own, strict=False)
     except RuntimeError as error:

@@ -19,6 +19,7 @@ from ssr.evaluation.actors import Actor, NetworkActor
 from ssr.evaluation.scripted import SCRIPTED
 from ssr.learning import config_file, small_checkpoint
 from ssr.learning.algorithm import network_config
+from ssr.learning.averaging import shipped
 from ssr.learning.config import TrainConfig
 from ssr.learning.packing import pack
 from ssr.learning.run_directory import CONFIG, SMALL
@@ -101,7 +102,7 @@ def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str
     """Configuration, iteration and weights; of a directory the newest, or those asked for."""
     if path.is_file():
         found, config, state = small_checkpoint.load(path)
-        return config, found, state["networks"]
+        return config, found, shipped(state)
     small, known = path / SMALL, snapshots(path)
     latest = _small_iteration(small)
     if not known and latest is None:
@@ -112,7 +113,7 @@ def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str
         iteration = max([*known, *([] if latest is None else [latest])])
     if iteration == latest and iteration not in known:  # training replaces it, but never a snapshot
         found, config, state = small_checkpoint.load(small)
-        return config, found, state["networks"]
+        return config, found, shipped(state)
     if iteration not in known:
         listed = ", ".join(map(str, sorted({*known, *([] if latest is None else [latest])})))
         raise UserError(f"{path} has no weights of iteration {iteration}. It has: {listed}.")

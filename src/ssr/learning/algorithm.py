@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ssr.learning.averaging import AveragedPolicy, shipped
 from ssr.learning.config import TrainConfig
 from ssr.learning.devices import moved
 from ssr.learning.encoder_update import EncoderTrainer
@@ -28,7 +29,7 @@ from ssr.networks.assembly import assemble, release
 from ssr.networks.build import Networks
 from ssr.networks.config import NetworkConfig
 from ssr.networks.gaussian import log_probability
-from ssr.networks.policy import Policy, actor_observation
+from ssr.networks.policy import actor_observation
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.structure import flip_width
 from ssr.task.transition import Observation, Transition
@@ -114,6 +115,8 @@ class SSR:
                 ranks=ranks,
                 device=device,
             )
+        kept = config.ppo.average
+        self.average = AveragedPolicy(self.networks, kept) if kept > 0.0 else None
         self.schedule = Schedule(config.schedule)
         self.statistics = Statistics(
             num_envs, streams, vectors.privileged, config.task.control_period, device
@@ -253,6 +256,8 @@ class SSR:
         with clock("style"):
             if self.style is not None:
                 metrics |= self.style.update()
+        if self.average is not None:
+            self.average.take_in()
         self.statistics.finish(rollout)
         metrics |= self.statistics.tally.means(self.ranks)
         metrics["std"] = float(std.mean())
@@ -307,9 +312,10 @@ class SSR:
 
         return mirrored
 
-    def policy(self) -> Policy:
-        """What evaluation, viewer and export use; it shares the weights in training."""
-        return self.networks.policy()
+    def acting_weights(self) -> dict[str, Tensor]:
+        """All weights, the policy's averaged where the configuration says so: for evaluation and export."""
+        average = {} if self.average is None else {"average": self.average.state_dict()}
+        return shipped({"networks": self.networks.state_dict()} | average)
 
     # ---- saving -----------------------------------------------------------------------------------------
 
@@ -333,6 +339,8 @@ class SSR:
             state["imagination"] = self.imagination.state_dict()
         if self.style is not None:
             state["style"] = self.style.state_dict()
+        if self.average is not None:
+            state["average"] = self.average.state_dict()
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -349,6 +357,8 @@ class SSR:
             self.imagination.load_state_dict(state["imagination"])
         if self.style is not None:
             self.style.load_state_dict(state["style"])
+        if self.average is not None:
+            self.average.load_state_dict(state["average"])
         torch.set_rng_state(state["random"].cpu())
         if self.device == "cuda":
             torch.cuda.set_rng_state(state["random_cuda"].cpu())

@@ -35,6 +35,7 @@ class PPOConfig:
     bootstrap_min_std: float = 0.0  #: floor of the policy's std at full bootstrap; fades with it
     walking_max_std: float = inf  #: cap of the policy's std once the bootstrap is at its least
     max_gradient_norm: float = 1.0  #: actor and critics separately
+    average: float = 0.0  #: share kept per iteration in the average of weights that is shipped; 0: the newest
     certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics
 
@@ -42,6 +43,8 @@ class PPOConfig:
         for name in ("walking_max_std", "max_advantage"):
             if not getattr(self, name) > 0:
                 raise UserError(f"ppo.{name} {getattr(self, name):g}: expected more than 0.")
+        if not 0 <= self.average < 1:
+            raise UserError(f"ppo.average {self.average:g}: expected 0 to less than 1.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,9 +78,7 @@ class RunDirectory:
         folder = self.path / "snapshots"
         folder.mkdir(exist_ok=True)
         path = folder / f"{iteration:06d}.safetensors"
-        weights = {
-            k: v.detach().cpu().contiguous().clone() for k, v in algorithm.networks.state_dict().items()
-        }
+        weights = {k: v.detach().cpu().contiguous().clone() for k, v in algorithm.acting_weights().items()}
         write_tensors(path, weights, {"iteration": str(iteration)})
         return path
 

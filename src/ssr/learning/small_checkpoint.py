@@ -1,7 +1,7 @@
 """Small checkpoints: what is worth keeping of a run in one file of a few megabytes.
 
-Weights in full precision, Adam's moments in bfloat16 (their range matters more than their digits),
-normalisers, levels, learning rates and schedule. Training goes on from it while the buffers refill.
+Weights and their average in full precision, Adam's moments in bfloat16 (their range matters more than their
+digits), normalisers, levels, learning rates and schedule. Training goes on from it while the buffers refill.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def state_of(algorithm: SSR, levels: dict[str, list[int]]) -> dict[str, Any]:
         state["imagination"] = {"total": algorithm.imagination.total, "rmse": algorithm.imagination.rmse}
     if algorithm.style is not None:
         state["normalizer"] = algorithm.style.normalizer.state_dict()
+    if algorithm.average is not None:
+        state["average"] = algorithm.average.state_dict()
     return state
 
 
@@ -116,3 +118,5 @@ def restore(algorithm: SSR, state: dict[str, Any], path: Path) -> None:
         algorithm.imagination.rmse = float(state["imagination"]["rmse"])
     if algorithm.style is not None and "normalizer" in state:
         algorithm.style.normalizer.load_state_dict(state["normalizer"])
+    if algorithm.average is not None and "average" in state:
+        algorithm.average.load_state_dict(state["average"])
