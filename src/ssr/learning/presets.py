@@ -61,12 +61,6 @@ CPU: tuple[Difference, ...] = (
         "randomization costs speed: with 400 a policy walked at 0.76 m/s when asked for 1.0 after 2.5 M "
         "steps, with 1600 at 0.97",
     ),
-    Difference(
-        "streams.style",
-        0.05,
-        "falls are rare and dominate A_l, so that 0.2 · A_s outweighs an ordinary step: without style 87 % "
-        "instead of 68 % survived",
-    ),
     Difference("network.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
     Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
     Difference("ppo.epochs", 3, "the update must not cost more than the steps it learns from"),
@@ -106,7 +100,6 @@ CPU: tuple[Difference, ...] = (
     Difference("encoder.divergence", 0.05, "at 1.0 the posterior collapses: no latent of z^p stays active"),
     Difference("encoder.epochs", 1, "the update must not cost more than the steps it learns from"),
     Difference("imagination.capacity", 20_000, SMALL),
-    Difference("imagination.minibatches", 4, SMALL),
     Difference("imagination.batch_size", 1024, SMALL),
     Difference("imagination.gate_samples", 10_000, SMALL),
     Difference(
