@@ -12,6 +12,7 @@ from ssr.errors import UserError
 from ssr.learning.algorithm import SSR
 from ssr.learning.config import TrainConfig
 from ssr.learning.moments import mean_and_std
+from ssr.learning.ppo import normalize
 from ssr.learning.ranks import Ranks
 from ssr.learning.trainer import Trainer
 
@@ -48,7 +49,13 @@ def run(ranks: Ranks, config: TrainConfig) -> dict[str, object]:
 def train_twice(ranks: Ranks, config: TrainConfig, folder: Path) -> None:
     x = torch.arange(10.0)[ranks.rank :: ranks.size].unsqueeze(0)
     mean, std = mean_and_std(x, torch.ones(x.shape[1]), ranks)
-    report = {"runs": [run(ranks, config), run(ranks, config)], "mean": float(mean), "std": float(std)}
+    cut = normalize(x.square(), torch.ones(x.shape[1]), 1.0, ranks)
+    report = {
+        "runs": [run(ranks, config), run(ranks, config)],
+        "mean": float(mean),
+        "std": float(std),
+        "cut": cut.flatten().tolist(),
+    }
     (folder / f"rank{ranks.rank}.json").write_text(json.dumps(report))
 
 

@@ -6,9 +6,11 @@ import torch
 from safetensors.torch import load_file
 from test_ppo import learner
 
+from ssr.deployment.export import newest_weights
+from ssr.evaluation import subject
 from ssr.learning import small_checkpoint
 from ssr.learning.averaging import ACTING, AveragedPolicy, shipped
-from ssr.learning.run_directory import RunDirectory
+from ssr.learning.run_directory import SMALL, RunDirectory
 from ssr.learning.trainer import Trainer
 
 NAME = "actor.std"
@@ -16,9 +18,9 @@ NAME = "actor.std"
 
 def test_young_it_is_the_mean_and_later_it_forgets(tiny):
     _, algorithm = learner(tiny)
-    average = AveragedPolicy(algorithm.networks, kept=0.5)
+    average = AveragedPolicy(algorithm.networks, kept=0.75)
     std = algorithm.networks.actor.std
-    for value, expected in ((1.0, 1.0), (2.0, 1.5), (3.0, 2.25), (3.0, 2.625)):
+    for value, expected in ((1.0, 1.0), (2.0, 1.5), (6.0, 3.0), (7.0, 4.0), (8.0, 5.0), (9.0, 6.0)):
         with torch.no_grad():
             std.fill_(value)
         average.take_in()
@@ -50,10 +52,27 @@ def test_snapshots_and_small_checkpoints_ship_the_average_and_learn_on_with_the_
     assert torch.equal(other.networks.actor.std, algorithm.networks.actor.std)
     assert torch.equal(other.average.weights[NAME], average[NAME]) and other.average.count == 3
 
+    folder = run.path
+    small_checkpoint.save(folder / SMALL, algorithm, tiny, 4, trainer.levels())
+    for source in (folder, folder / SMALL):
+        networks = subject.load(str(source)).networks
+        assert torch.equal(networks.actor.std, average[NAME]), source
+    assert torch.equal(newest_weights(folder)[0][NAME], average[NAME])
+
+
+def test_a_checkpoint_without_an_average_begins_one_with_its_weights(tiny, tmp_path):
+    _, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, average=0.0)))
+    path = tmp_path / "small.safetensors"
+    small_checkpoint.save(path, algorithm, tiny, 0, {})
+    _, other = learner(tiny, seed=1)
+    small_checkpoint.restore(other, small_checkpoint.load(path)[2], path)
+    mine = algorithm.networks.state_dict()
+    assert all(torch.equal(v, mine[k]) for k, v in other.average.weights.items())
+
 
 def test_without_averaging_the_newest_are_shipped(tiny):
     env, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, average=0.0)))
     Trainer(env, algorithm).iterate()
     newest = algorithm.networks.state_dict()
     assert algorithm.average is None and "average" not in algorithm.state_dict()
-    assert all(torch.equal(v, newest[k]) for k, v in algorithm.acting_weights().items())
+    assert all(torch.equal(v, newest[k]) for k, v in algorithm.shipped_weights().items())

@@ -78,7 +78,7 @@ def test_advantage_is_the_weighted_sum_of_normalised_streams(tiny):
 def test_extreme_advantages_are_cut_and_recentred():
     gain = torch.randn(2, 1000, generator=torch.Generator().manual_seed(0))
     gain[0, 0], weight = -40.0, torch.ones(1000)
-    whole, cut = normalize(gain, weight), normalize(gain, weight, most=3.0)
+    whole, cut = normalize(gain, weight), normalize(gain, weight, limit=3.0)
     assert whole[0, 0] < -20 and -3.1 < cut[0, 0] < -2.9
     assert cut.mean(1).abs().max() < 1e-6
     inside = whole[0].abs() < 3.0
@@ -89,6 +89,17 @@ def test_extreme_advantages_are_cut_and_recentred():
     torch.testing.assert_close(
         normalize(gain, weight, 3.0)[0, 1:], normalize(gain[:, 1:], weight[1:], 3.0)[0]
     )
+
+
+def test_a_fall_counts_no_more_than_the_limit(tiny):
+    env, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, max_advantage=3.0)))
+    collect(env, algorithm)
+    algorithm.rollout.rewards["locomotion"][10, 3] = -100.0
+    assert batch_of(algorithm).advantage.min() > -3.5 * sum(algorithm.weights.values())
+    _, uncut = learner(tiny)
+    uncut.rollout = algorithm.rollout
+    uncut.last_privileged = algorithm.last_privileged
+    assert batch_of(uncut).advantage.min() < -5.0
 
 
 def test_episodes_cut_by_time_are_worth_what_lies_beyond(tiny):

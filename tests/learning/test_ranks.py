@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 import rank_work
+import torch
 
 from ssr.errors import UserError
 from ssr.learning.distribution import launch, rank_count
+from ssr.learning.ppo import normalize
 from ssr.learning.ranks import Ranks
 
 
@@ -18,6 +20,9 @@ def test_two_ranks_make_one_reproducible_run(tiny, tmp_path):
     for report in (first, second):
         assert report["mean"] == pytest.approx(4.5) and report["std"] == pytest.approx(2.8723, abs=1e-3)
         assert report["runs"][0] == report["runs"][1], "same seed and rank count, same run"
+    whole = normalize(torch.arange(10.0).square().unsqueeze(0), torch.ones(10), 1.0)[0]
+    for rank, report in enumerate((first, second)):
+        assert report["cut"] == pytest.approx(whole[rank::2].tolist(), abs=1e-6)
     a, b = first["runs"][0], second["runs"][0]
     assert (a["worlds"], b["worlds"]) == (3, 2)
     for shared in ("parameters", "normalizer", "kl", "learning_rate", "steps", "levels"):

@@ -312,7 +312,7 @@ class SSR:
 
         return mirrored
 
-    def acting_weights(self) -> dict[str, Tensor]:
+    def shipped_weights(self) -> dict[str, Tensor]:
         """All weights, the policy's averaged where the configuration says so: for evaluation and export."""
         average = {} if self.average is None else {"average": self.average.state_dict()}
         return shipped({"networks": self.networks.state_dict()} | average)

@@ -18,8 +18,13 @@ class AveragedPolicy:
 
     def __init__(self, networks: Networks, kept: float) -> None:
         """kept: share of the average that stays when an iteration's weights come in."""
-        self.kept, self.count = kept, 0
+        self.kept = kept
         self._newest = {k: p for k, p in networks.named_parameters() if k.startswith(ACTING)}
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything but the weights as they are now."""
+        self.count = 0
         self.weights = {k: p.detach().clone() for k, p in self._newest.items()}
 
     @torch.no_grad()

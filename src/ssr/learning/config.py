@@ -35,7 +35,7 @@ class PPOConfig:
     bootstrap_min_std: float = 0.0  #: floor of the policy's std at full bootstrap; fades with it
     walking_max_std: float = inf  #: cap of the policy's std once the bootstrap is at its least
     max_gradient_norm: float = 1.0  #: actor and critics separately
-    average: float = 0.0  #: share kept per iteration in the average of weights that is shipped; 0: the newest
+    average: float = 0.0  #: of the policy's weights, for shipping: the share kept per iteration; 0: none
     certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics
 

@@ -86,8 +86,9 @@ class FootstepRecorder(NamedTensors):
         labels = self._label(confirmed, now)
 
         force = feet.force
-        steep = force[..., 2] >= force[..., :2].norm(dim=-1)
-        pressed = (force[..., 2] > self.config.min_force) & (steep | _without_walls(transition))
+        upward = force[..., 2]
+        within_cone = (upward >= force[..., :2].norm(dim=-1)) | _without_walls(transition)
+        pressed = (upward > self.config.min_force) & within_cone
         landed = feet.contact & (self.air_steps >= self.config.min_air_steps) & pressed & sound
         self.landing = landed
         self.landing_steps = torch.where(landed, self.recorded, 0)

@@ -60,7 +60,7 @@ def prepare(
     mirror: Callable[[Rollout], tuple[Tensor, Tensor, Tensor]] | None,
     ranks: Ranks = ALONE,
 ) -> Batch:
-    """Values, returns and advantages per stream; A = Σ w·A_stream, each normalised over the whole batch.
+    """Values, returns and advantages per stream; A = Σ w·A_stream, each as `normalize` gives it.
 
     last_privileged: (n, S) of the observation after the last step.
     mirror: gives (T, n, ...) mirrored actor observation, privileged state and action.
@@ -103,16 +103,17 @@ def prepare(
     )
 
 
-def normalize(gain: Tensor, weight: Tensor, most: float = inf, ranks: Ranks = ALONE) -> Tensor:
-    """Advantages (k, b) of every stream with mean 0 and std 1 over all ranks' samples.
+def normalize(gain: Tensor, weight: Tensor, limit: float = inf, ranks: Ranks = ALONE) -> Tensor:
+    """Advantages (k, b) of every stream with mean 0 over all ranks' samples, and std 1 before they are cut.
 
-    most: cut those further from the mean. Falls are a hundredth of the samples and a third of their squares.
+    limit: cut those further from the mean. They are not scaled up again, so that cutting a few changes
+    nothing for the others.
     """
     mean, std = mean_and_std(gain, weight, ranks)
     normalized = (gain - mean.unsqueeze(1)) / (std.unsqueeze(1) + 1e-8)
-    if not isfinite(most):
+    if not isfinite(limit):
         return normalized
-    cut = normalized.clamp(-most, most)
+    cut = normalized.clamp(-limit, limit)
     return cut - mean_and_std(cut, weight, ranks)[0].unsqueeze(1)
 
 

@@ -74,11 +74,11 @@ class RunDirectory:
             self._board.add_scalar(name, value, int(metrics["iteration"]))
 
     def snapshot(self, algorithm: SSR, iteration: int) -> Path:
-        """The networks' weights of this iteration, for later evaluation."""
+        """The weights to ship as of this iteration, for later evaluation."""
         folder = self.path / "snapshots"
         folder.mkdir(exist_ok=True)
         path = folder / f"{iteration:06d}.safetensors"
-        weights = {k: v.detach().cpu().contiguous().clone() for k, v in algorithm.acting_weights().items()}
+        weights = {k: v.detach().cpu().contiguous().clone() for k, v in algorithm.shipped_weights().items()}
         write_tensors(path, weights, {"iteration": str(iteration)})
         return path
 

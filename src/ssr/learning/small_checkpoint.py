@@ -118,5 +118,7 @@ def restore(algorithm: SSR, state: dict[str, Any], path: Path) -> None:
         algorithm.imagination.rmse = float(state["imagination"]["rmse"])
     if algorithm.style is not None and "normalizer" in state:
         algorithm.style.normalizer.load_state_dict(state["normalizer"])
-    if algorithm.average is not None and "average" in state:
-        algorithm.average.load_state_dict(state["average"])
+    if algorithm.average is not None:
+        algorithm.average.restart()
+        if "average" in state:
+            algorithm.average.load_state_dict(state["average"])
