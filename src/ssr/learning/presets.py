@@ -58,8 +58,8 @@ CPU: tuple[Difference, ...] = (
     Difference(
         "schedule.ramp_iterations",
         1600,
-        "randomization costs speed: after 2.5 M steps a policy that had met a third of it (ramp and fade over "
-        "400) walked at 0.76 m/s when asked for 1.0, one that had met a tenth (1600 and 800) at 0.97",
+        "randomization costs speed: after 2.5 M steps a policy that had met a third of it (ramp and fade "
+        "over 400) walked at 0.76 m/s when asked for 1.0, one that had met a tenth (1600 and 800) at 0.97",
     ),
     Difference("network.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
     Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
