@@ -116,8 +116,8 @@ def film_walking(out: Path) -> list[Path]:
     from ssr.cli import film
 
     console.print("[bold]4. The policy that ships[/bold]: eight seconds on blocks of up to 13 cm")
-    film.run([str(PRETRAINED), "--terrain", "discrete", "--setting", "0.13", "--trial", "32", "--seconds", "8",
-              "--out", str(out)])  # fmt: skip
+    strip = ["--terrain", "discrete", "--setting", "0.13", "--trial", "32", "--seconds", "8"]
+    film.run([str(PRETRAINED), *strip, "--out", str(out)])
     return sorted(out.glob("discrete*"))
 
 
