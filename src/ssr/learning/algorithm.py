@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ssr.learning.averaging import AveragedPolicy, shipped
+from ssr.learning.averaging import AveragedPolicy
 from ssr.learning.config import TrainConfig
 from ssr.learning.devices import moved
 from ssr.learning.encoder_update import EncoderTrainer
@@ -314,8 +314,7 @@ class SSR:
 
     def shipped_weights(self) -> dict[str, Tensor]:
         """All weights, the policy's averaged where the configuration says so: for evaluation and export."""
-        average = {} if self.average is None else {"average": self.average.state_dict()}
-        return shipped({"networks": self.networks.state_dict()} | average)
+        return self.networks.state_dict() | ({} if self.average is None else self.average.weights)
 
     # ---- saving -----------------------------------------------------------------------------------------
 

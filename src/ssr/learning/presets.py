@@ -88,9 +88,7 @@ CPU: tuple[Difference, ...] = (
         f"{BATCH}: with this and the next row one iteration's gradient agrees 1.4 times as much with that of "
         "nine others",
     ),
-    Difference(
-        "ppo.max_advantage", 3.0, "the falls, 1 % of the samples, made up 38 % of the advantages' squares"
-    ),
+    Difference("ppo.max_advantage", 3.0, "the largest 1 % of the advantages made up 38 % of their squares"),
     Difference("ppo.desired_kl", 0.02, f"{BATCH}: 0.01 drives the learning rate to its floor"),
     Difference(
         "ppo.final_desired_kl", 0.004, "the last third settles: small batches leave the policy trembling"
