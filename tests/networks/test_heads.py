@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -54,6 +55,24 @@ def test_critics_share_nothing(small):
         assert parameter.grad is not None
         assert parameter.grad[:2].abs().sum() == 0
         assert parameter.grad[2].abs().sum() > 0
+
+
+@torch.no_grad()
+def test_averaged_over_both_mirror_images_actor_and_critics_are_symmetric(x2, vectors, small):
+    plain = Networks(x2, small)
+    averaged = Networks(x2, replace(small, mirror_averaged=True))
+    averaged.load_state_dict(plain.state_dict())  # the same weights mean either
+    seen, state = torch.randn(6, vectors.actor.size), torch.randn(6, vectors.privileged.size)
+    action = averaged.actor(seen)
+    assert torch.allclose(averaged.actor(vectors.actor.mirror(seen)), vectors.action.mirror(action), atol=1e-6)
+    assert not torch.allclose(plain.actor(vectors.actor.mirror(seen)), vectors.action.mirror(action), atol=1e-3)
+    mirrored = vectors.action.mirror(plain.actor(vectors.actor.mirror(seen)))
+    assert torch.allclose(action, 0.5 * (plain.actor(seen) + mirrored), atol=1e-6)
+    worth, same = averaged.critics(state), averaged.critics(vectors.privileged.mirror(state))
+    apart = plain.critics(state), plain.critics(vectors.privileged.mirror(state))
+    for stream in small.streams:
+        assert torch.allclose(worth[stream], same[stream], atol=1e-6)
+        assert torch.allclose(worth[stream], 0.5 * (apart[0][stream] + apart[1][stream]), atol=1e-6)
 
 
 def test_each_window_is_judged_by_its_own_discriminator(small):

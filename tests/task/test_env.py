@@ -11,7 +11,7 @@ from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
-from ssr.task.config import NoiseConfig, TaskConfig, TerrainConfig
+from ssr.task.config import NoiseConfig, TaskConfig, TerminationConfig, TerrainConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.gym import GymTraversal
 from ssr.vision.camera import CameraConfig
@@ -125,6 +125,21 @@ def test_first_reset_moves_no_level_and_later_ones_follow_the_rule() -> None:
     assert env.levels.tolist() == [6, 4, 5, 5]
 
 
+@pytest.mark.parametrize(("kind", "falls_demote", "after"), [
+    ("gap", False, 5), ("gap", True, 4), ("slope", True, 5)
+])  # fmt: skip
+def test_falls_may_cost_a_level(kind: str, falls_demote: bool, after: int) -> None:
+    terrain = TerrainConfig(kinds=(kind,), first_level=5, falls_demote=falls_demote)
+    env = make(2, config=TaskConfig(terrain=terrain))
+    env.reset()
+    env.progress.crossed[1] = True  # fell behind the last obstacle: promoted all the same
+    env.simulator.qpos[:, 3:7] = torch.tensor([0.0, 1.0, 0.0, 0.0])  # upside down
+    transition = env.step(torch.zeros(2, 21))
+    assert transition.terminated.all()
+    env.restart(transition.ended)
+    assert env.levels.tolist() == [after, 6]
+
+
 def test_leaving_a_crossed_tile_is_a_time_out_and_promotes() -> None:
     env = make(2, config=TaskConfig(terrain=TerrainConfig(kinds=("platform",))))
     env.reset()
@@ -134,6 +149,20 @@ def test_leaving_a_crossed_tile_is_a_time_out_and_promotes() -> None:
     assert transition.terminated.tolist() == [False, False]
     env.restart(transition.ended)
     assert env.levels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("level", "x", "over"), [(3, 6.1, True), (3, 2.0, False), (19, 6.1, False)])
+def test_a_tile_may_end_where_its_obstacles_do(level: int, x: float, over: bool) -> None:
+    """Half a metre past the last edge, 5.5 m at most; but the hardest tile leads on to the apron."""
+    terrain = TerrainConfig(kinds=("platform",), first_level=level)
+    for once_crossed in (False, True):
+        config = TaskConfig(terrain=terrain, termination=TerminationConfig(once_crossed=once_crossed))
+        env = make(1, config=config)
+        env.reset()
+        env.simulator.qpos[0, 0] = x
+        transition = env.step(torch.zeros(1, 21))
+        assert bool(transition.truncated[0]) == (over and once_crossed)
+        assert not transition.terminated[0]
 
 
 def test_behind_the_hardest_tile_any_direction_may_be_asked_for() -> None:

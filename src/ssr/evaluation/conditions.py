@@ -82,7 +82,7 @@ class Conditions:
             luck = replace(luck, friction=(self.friction, self.friction), friction_rule="direct")
         if self.payload is not None:
             luck = replace(luck, added_mass=(self.payload, self.payload))
-        ending = replace(trained.termination, episode_seconds=self.seconds)
+        ending = replace(trained.termination, episode_seconds=self.seconds, once_crossed=False)
         return replace(trained, randomization=luck, termination=ending, reference_starts=0.0)
 
     def camera(self, trained: CameraConfig) -> tuple[CameraConfig, SensorConfig]:

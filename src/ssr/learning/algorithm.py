@@ -42,6 +42,7 @@ def network_config(config: TrainConfig) -> NetworkConfig:
     return replace(
         config.network,
         equivariant=config.ablation.equivariant,
+        mirror_averaged=config.network.mirror_averaged and config.ablation.equivariant,
         history=config.task.history,
         streams=tuple(config.stream_weights()),
         discriminators=1 if config.ablation.single_discriminator else len(TERRAIN_TYPES),
@@ -297,8 +298,9 @@ class SSR:
         metrics |= {"bootstrap": self.schedule.bootstrap, "ramp": self.schedule.ramp}
 
     def _mirror(self) -> Callable[[Rollout], tuple[Tensor, Tensor, Tensor]] | None:
-        """How the rollout is mirrored: in latent space, by the encoded mirrored input, or not at all."""
-        if self.config.ablation.no_symmetry:
+        """How the rollout is mirrored: in latent space, by the encoded mirrored input, or not at all, which
+        is enough for networks that are symmetric by themselves."""
+        if self.config.ablation.no_symmetry or self.networks.config.mirror_averaged:
             return None
         vectors = self.vectors
 

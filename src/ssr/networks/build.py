@@ -32,8 +32,10 @@ class Networks(nn.Module):
         self.encoder = CrossModalEncoder(vectors.proprioception, robot.joint_names, config)
         self.decoders = Decoders(vectors, config)
         self.estimator = VelocityEstimator(vectors.proprioception, config)
-        self.actor = MoEActor(vectors.actor.size, actions, config)
-        self.critics = Critics(state, config)
+        mirrored = config.mirror_averaged
+        both = (vectors.actor, vectors.action) if mirrored else None
+        self.actor = MoEActor(vectors.actor.size, actions, config, both)
+        self.critics = Critics(state, config, vectors.privileged if mirrored else None)
         self.discriminators = Discriminators(vectors.amp.size, config)
         self.imagination = FootholdImagination(state, actions, config)
 

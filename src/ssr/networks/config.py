@@ -41,6 +41,8 @@ class NetworkConfig:
     min_std: float = 0.2
     max_std: float = inf
 
+    mirror_averaged: bool = False  #: actor and critics average what they say of a state and its mirror image
+
     streams: tuple[str, ...] = ("locomotion", "foothold", "style")  #: r^l, r^f, r^s: one critic each
     critic_hidden: Widths = (512, 256, 128)
 

@@ -36,6 +36,7 @@ from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL
+from ssr.terrain.settings import SLOPE
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
 
@@ -151,6 +152,8 @@ class TraversalEnv:
         reward, terms = self._rewards(state, target)
         patient = self.bootstrap == 0.0
         ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
+        if self.config.terrain.falls_demote:
+            self.progress.failed = ending.terminated & (self.field.type != SLOPE)
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
         self._command(state)

@@ -41,6 +41,7 @@ class Progress(NamedTensors):
         self.omnidirectional = torch.zeros(num_envs, dtype=torch.bool)
         self.fresh = torch.ones(num_envs, dtype=torch.bool)  #: the next restart is this world's first
         self.reached_top = torch.zeros(num_envs, dtype=torch.bool)  #: crossed the hardest tile once
+        self.failed = torch.zeros(num_envs, dtype=torch.bool)  #: of the step before a restart: too hard a tile
 
     def forget(self) -> None:
         """The next restart neither promotes nor demotes."""
@@ -59,7 +60,7 @@ class Progress(NamedTensors):
     def next_levels(self, env_ids: Tensor, generator: torch.Generator) -> Tensor:
         """Promote, demote or keep the levels of worlds whose episode is over."""
         facts = (self.level, self.crossed, self.covered, self.commanded, self.fresh)
-        level = next_levels(*facts, generator=generator, env_ids=env_ids)
+        level = next_levels(*facts, generator=generator, env_ids=env_ids, failed=self.failed)
         self.arrays.level[env_ids.numpy()] = level.numpy()
         return level
 

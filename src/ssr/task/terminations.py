@@ -45,7 +45,7 @@ def endings(
         so_far.steps, so_far.crossed, so_far.omnidirectional,
         so_far.level, so_far.stalled,
         (config.max_roll, config.max_pitch, config.body_force, config.gap_depth),
-        round(config.episode_seconds / progress.config.control_period), patient,
+        round(config.episode_seconds / progress.config.control_period), patient, config.once_crossed,
         terminated, truncated,
     )  # fmt: skip
     return Ending(torch.from_numpy(terminated), torch.from_numpy(truncated))
@@ -54,7 +54,7 @@ def endings(
 @njit(cache=True, nogil=True)
 def _endings(
     base, gravity, body_force, sole, finite, kind, length, half_width, direction,
-    steps, crossed, omnidirectional, level, stalled, limits, last_step, patient,
+    steps, crossed, omnidirectional, level, stalled, limits, last_step, patient, once_crossed,
     terminated, truncated,
 ):  # fmt: skip
     max_roll, max_pitch, max_force, gap_depth = limits
@@ -75,7 +75,7 @@ def _endings(
         # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off
         # the apron, or back onto the tile, does what it was told: that is no failure either.
         at_top = level[i] >= LEVELS - 1
-        left_tile = past_end and crossed[i] and not (at_top and forward)
+        left_tile = (past_end or once_crossed) and crossed[i] and not (at_top and forward)
         left_apron = omnidirectional[i] and crossed[i] and (outside or x < length[i])
         terminated[i] = fell or gave_up or (outside and not left_tile and not left_apron)
         truncated[i] = (steps[i] >= last_step or left_tile or left_apron) and not terminated[i]

@@ -30,23 +30,26 @@ def next_levels(
     first_reset: Tensor,
     generator: torch.Generator | None = None,
     env_ids: Tensor | None = None,
+    failed: Tensor | None = None,
 ) -> Tensor:
     """Levels (m,) int64 of the episodes that begin where others, on `level`, have just ended.
 
     crossed: the obstacles were crossed (see `crossed`). progress: metres covered in the commanded direction.
     commanded_distance: metres the commands asked for over the time that passed. first_reset: the world has
     just been made, so its episode tells nothing and the level stays. Past the top any level may follow.
+    failed: bool, the episode ended in a way that counts as too hard, however fast it went; by default none.
     All of these are (n,), on the CPU; env_ids (m,): the worlds that are asked about, by default all.
     """
     worlds = np.arange(level.shape[0]) if env_ids is None else env_ids.numpy()
     anywhere = torch.randint(LEVELS, worlds.shape, generator=generator).numpy()
-    facts = (level, crossed, progress, commanded_distance, first_reset)
+    failed = torch.zeros_like(crossed) if failed is None else failed
+    facts = (level, crossed, progress, commanded_distance, first_reset, failed)
     _next_levels(worlds, anywhere, *(fact.numpy() for fact in facts))
     return torch.from_numpy(anywhere)
 
 
 @njit(cache=True, nogil=True)
-def _next_levels(worlds, anywhere, level, crossed, progress, commanded_distance, first_reset):
+def _next_levels(worlds, anywhere, level, crossed, progress, commanded_distance, first_reset, failed):
     """Replaces `anywhere` (m,), any level, where another one follows."""
     for k in range(len(worlds)):
         i = worlds[k]
@@ -55,6 +58,6 @@ def _next_levels(worlds, anywhere, level, crossed, progress, commanded_distance,
         if first_reset[i]:
             anywhere[k] = level[i]
         elif not crossed[i]:
-            anywhere[k] = max(level[i] - 1, 0) if too_slow else level[i]
+            anywhere[k] = max(level[i] - 1, 0) if too_slow or failed[i] else level[i]
         elif level[i] + 1 < LEVELS:
             anywhere[k] = level[i] + 1
