@@ -27,7 +27,9 @@ MILLISECOND = 0.001
 
 
 def smoke_config() -> TrainConfig:
-    return presets.preset("smoke")
+    """With everything an exported policy may hold."""
+    config = presets.preset("smoke")
+    return replace(config, network=replace(config.network, mirror_averaged=True))
 
 
 def robot_config(robot: str) -> TrainConfig:

@@ -50,6 +50,18 @@ def test_ablations_change_what_they_say_and_nothing_else(tiny, flag):
     assert metrics["mean_reward/locomotion"] > 0
 
 
+@pytest.mark.parametrize("flag", [None, "no_symmetry", "input_symmetry"])
+def test_symmetric_networks_need_no_mirrored_samples(tiny, flag):
+    """And a plain encoder has no latents to mirror, so that its ablations keep plain networks."""
+    ablation = AblationConfig() if flag is None else AblationConfig(**{flag: True})
+    network = replace(tiny.network, mirror_averaged=True)
+    env, algorithm = learner(replace(tiny, network=network, ablation=ablation))
+    assert algorithm.networks.config.mirror_averaged == (flag is None)
+    assert (algorithm._mirror() is None) == (flag != "input_symmetry")
+    metrics = Trainer(env, algorithm).iterate()
+    assert metrics["kl"] > 0.0 and metrics["mean_reward/locomotion"] > 0
+
+
 def test_contradicting_ablations_are_refused():
     with pytest.raises(UserError, match="exclude each other"):
         AblationConfig(no_symmetry=True, input_symmetry=True)
