@@ -6,9 +6,6 @@ import pytest
 import stand_ins
 
 from ssr.deployment.contract import Contract
-from ssr.deployment.export import export
-from ssr.learning.run_directory import RunDirectory
-from ssr.learning.writing import write_tensors
 
 
 @pytest.fixture(scope="session")
@@ -19,14 +16,7 @@ def contract() -> Contract:
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An exported run of the smoke preset with untrained weights."""
-    path = tmp_path_factory.mktemp("deployment") / "run"
-    config = stand_ins.smoke_config()
-    RunDirectory.create(path, config)
-    (path / "snapshots").mkdir()
-    weights = {k: v.contiguous().clone() for k, v in stand_ins.random_networks(config).state_dict().items()}
-    write_tensors(path / "snapshots" / "000012.safetensors", weights)
-    export(path)
-    return path
+    return stand_ins.exported_run(tmp_path_factory.mktemp("deployment") / "run", stand_ins.smoke_config())
 
 
 try:

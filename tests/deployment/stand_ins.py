@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ import torch
 from ssr.deployment.config import ControllerConfig, GantryConfig, StandConfig
 from ssr.deployment.contract import Contract
 from ssr.deployment.controller import Controller, Phase, Targets
-from ssr.deployment.export import make_contract
+from ssr.deployment.export import export, make_contract
 from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3, stamp
 from ssr.deployment.robot_messages import imu_message, joint_message
 from ssr.deployment.simulated_robot import SimulatedRobot
@@ -19,6 +20,8 @@ from ssr.deployment.thinking import Immediate
 from ssr.learning import presets
 from ssr.learning.algorithm import network_config
 from ssr.learning.config import TrainConfig
+from ssr.learning.run_directory import RunDirectory
+from ssr.learning.writing import write_tensors
 from ssr.networks.build import Networks
 from ssr.robots import RobotSpec, load
 from ssr.terrain.tile import Tile
@@ -27,9 +30,7 @@ MILLISECOND = 0.001
 
 
 def smoke_config() -> TrainConfig:
-    """With everything an exported policy may hold."""
-    config = presets.preset("smoke")
-    return replace(config, network=replace(config.network, mirror_averaged=True))
+    return presets.preset("smoke")
 
 
 def robot_config(robot: str) -> TrainConfig:
@@ -45,6 +46,16 @@ def random_networks(config: TrainConfig, seed: int = 0) -> Networks:
             if name != "std":
                 parameter.mul_(1.5)
     return networks
+
+
+def exported_run(path: Path, config: TrainConfig) -> Path:
+    """A run directory with untrained weights, exported."""
+    RunDirectory.create(path, config)
+    (path / "snapshots").mkdir()
+    weights = {k: v.contiguous().clone() for k, v in random_networks(config).state_dict().items()}
+    write_tensors(path / "snapshots" / "000012.safetensors", weights)
+    export(path)
+    return path
 
 
 def contract(config: TrainConfig | None = None) -> Contract:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,12 @@ from ssr.errors import UserError
 from ssr.robots import load
 
 
-def test_onnx_equals_pytorch_over_500_recurrent_steps(run: Path) -> None:
-    policy = stand_ins.random_networks(stand_ins.smoke_config()).policy().eval()
+@pytest.mark.parametrize("mirror_averaged", [False, True])
+def test_onnx_equals_pytorch_over_500_recurrent_steps(tmp_path: Path, mirror_averaged: bool) -> None:
+    config = stand_ins.smoke_config()
+    config = replace(config, network=replace(config.network, mirror_averaged=mirror_averaged))
+    run = stand_ins.exported_run(tmp_path / "run", config)
+    policy = stand_ins.random_networks(config).policy().eval()
     there = OnnxPolicy(exported.read(run))
     c, hidden = there.contract, policy.initial_hidden(1)
     generator = torch.Generator().manual_seed(1)

@@ -16,7 +16,7 @@ from ssr.evaluation.directions import commands, mirror_partners, walk
 from ssr.evaluation.measures import measure
 from ssr.evaluation.trials import FELL, Trials, run_trials
 from ssr.evaluation.worlds import TrialWorlds, strips_for
-from ssr.task.config import BootstrapConfig
+from ssr.task.config import BootstrapConfig, TaskConfig, TerminationConfig
 
 FLAT = Course.of("flat")
 
@@ -214,3 +214,8 @@ def test_impossible_conditions_are_refused(given: dict, word: str) -> None:
 
     with pytest.raises(UserError, match=word):
         Conditions(**given)
+
+
+def test_a_trial_goes_on_behind_the_last_obstacle() -> None:
+    trained = TaskConfig(termination=TerminationConfig(once_crossed=True))
+    assert not Conditions().task(trained).termination.once_crossed

@@ -50,16 +50,26 @@ def test_ablations_change_what_they_say_and_nothing_else(tiny, flag):
     assert metrics["mean_reward/locomotion"] > 0
 
 
-@pytest.mark.parametrize("flag", [None, "no_symmetry", "input_symmetry"])
-def test_symmetric_networks_need_no_mirrored_samples(tiny, flag):
-    """And a plain encoder has no latents to mirror, so that its ablations keep plain networks."""
-    ablation = AblationConfig() if flag is None else AblationConfig(**{flag: True})
-    network = replace(tiny.network, mirror_averaged=True)
-    env, algorithm = learner(replace(tiny, network=network, ablation=ablation))
-    assert algorithm.networks.config.mirror_averaged == (flag is None)
-    assert (algorithm._mirror() is None) == (flag != "input_symmetry")
+def test_symmetric_networks_need_no_mirrored_samples(tiny):
+    env, algorithm = learner(replace(tiny, network=replace(tiny.network, mirror_averaged=True)))
+    assert algorithm._mirror() is None
     metrics = Trainer(env, algorithm).iterate()
     assert metrics["kl"] > 0.0 and metrics["mean_reward/locomotion"] > 0
+    std = algorithm.networks.actor.std
+    assert std.unique().numel() > 2, "joints explore differently, but"
+    assert torch.equal(std, std[list(env.robot.joint_mirror.source)]), "left like right"
+
+
+@pytest.mark.parametrize("flag", ["no_symmetry", "input_symmetry"])
+def test_a_plain_encoder_has_no_latents_to_mirror(tiny, flag):
+    with pytest.raises(UserError, match="needs the equivariant encoder"):
+        replace(
+            tiny,
+            network=replace(tiny.network, mirror_averaged=True),
+            ablation=AblationConfig(**{flag: True}),
+        )
+    with pytest.raises(UserError, match="have no mirror image"):
+        replace(tiny.network, equivariant=False, mirror_averaged=True)
 
 
 def test_contradicting_ablations_are_refused():

@@ -14,7 +14,7 @@ from ssr.symmetry.layout import apply
 from ssr.symmetry.structure import swap_channels
 from ssr.symmetry.vectors import layouts
 
-CONFIG = NetworkConfig.cpu()
+CONFIG = replace(NetworkConfig.cpu(), mirror_averaged=True)
 
 
 def standing(robot) -> torch.Tensor:
@@ -36,7 +36,7 @@ def scene() -> torch.Tensor:
 
 
 def act(networks: Networks, history: torch.Tensor, depth: torch.Tensor):
-    """Latent heads and the action of the actor made symmetric: the mean of its answer and the mirror's."""
+    """Latent heads and the action."""
     encoder, actor = networks.encoder.eval(), networks.layouts.actor
     hidden = torch.zeros(1, CONFIG.gru_hidden)
     latents, hidden = encoder.step(history, encoder.encode_images(depth), hidden)
@@ -44,9 +44,7 @@ def act(networks: Networks, history: torch.Tensor, depth: torch.Tensor):
     observation = actor_observation(history, networks.estimator(history), latents)
     # The estimator is a plain MLP, so its answer need not be symmetric; a standing robot does not move.
     actor.get(observation, "velocity")[:] = 0.0
-    action = networks.actor(observation)
-    mirrored = networks.layouts.action.mirror(networks.actor(actor.mirror(observation)))
-    return latents, 0.5 * (action + mirrored)
+    return latents, networks.actor(observation)
 
 
 def is_self_mirrored(robot, latents, action) -> bool:

@@ -133,11 +133,24 @@ def test_falls_may_cost_a_level(kind: str, falls_demote: bool, after: int) -> No
     env = make(2, config=TaskConfig(terrain=terrain))
     env.reset()
     env.progress.crossed[1] = True  # fell behind the last obstacle: promoted all the same
+    env.commands.direction.fill_(1.0)
+    env.progress.commanded.fill_(2.0)
+    env.progress.start_x -= 2.0  # all of the way asked for was done
     env.simulator.qpos[:, 3:7] = torch.tensor([0.0, 1.0, 0.0, 0.0])  # upside down
     transition = env.step(torch.zeros(2, 21))
     assert transition.terminated.all()
     env.restart(transition.ended)
     assert env.levels.tolist() == [after, 6]
+    env.restart(transition.ended)  # what has been judged is not judged again
+    assert env.levels.tolist() == [after, 6]
+
+
+def test_a_fall_at_the_very_start_costs_nothing() -> None:
+    env = make(1, config=TaskConfig(terrain=TerrainConfig(kinds=("gap",), first_level=5, falls_demote=True)))
+    env.reset()
+    env.simulator.qpos[:, 3:7] = torch.tensor([0.0, 1.0, 0.0, 0.0])
+    env.restart(env.step(torch.zeros(1, 21)).ended)
+    assert env.levels.tolist() == [5]
 
 
 def test_leaving_a_crossed_tile_is_a_time_out_and_promotes() -> None:
@@ -151,18 +164,26 @@ def test_leaving_a_crossed_tile_is_a_time_out_and_promotes() -> None:
     assert env.levels.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize(("level", "x", "over"), [(3, 6.1, True), (3, 2.0, False), (19, 6.1, False)])
-def test_a_tile_may_end_where_its_obstacles_do(level: int, x: float, over: bool) -> None:
-    """Half a metre past the last edge, 5.5 m at most; but the hardest tile leads on to the apron."""
-    terrain = TerrainConfig(kinds=("platform",), first_level=level)
+@pytest.mark.parametrize(("kind", "level", "x", "over"), [
+    ("platform", 3, 6.1, True), ("platform", 3, 2.0, False), ("platform", 19, 6.1, False),
+    ("slope", 3, 7.4, False),
+])  # fmt: skip
+def test_a_tile_may_end_where_its_obstacles_do(kind: str, level: int, x: float, over: bool) -> None:
+    """Half a metre past the last edge, 5.5 m at most; but the hardest tile leads on to the apron, and slopes
+    have no edge before the far end."""
+    terrain = TerrainConfig(kinds=(kind,), first_level=level)
     for once_crossed in (False, True):
         config = TaskConfig(terrain=terrain, termination=TerminationConfig(once_crossed=once_crossed))
         env = make(1, config=config)
         env.reset()
+        env.commands.direction.fill_(1.0)
         env.simulator.qpos[0, 0] = x
+        env.simulator.qpos[0, 2] += 1.0  # above any ground there
         transition = env.step(torch.zeros(1, 21))
         assert bool(transition.truncated[0]) == (over and once_crossed)
         assert not transition.terminated[0]
+        env.restart(transition.ended)
+        assert env.levels.tolist() == [level + (over and once_crossed)]
 
 
 def test_behind_the_hardest_tile_any_direction_may_be_asked_for() -> None:

@@ -42,7 +42,6 @@ def network_config(config: TrainConfig) -> NetworkConfig:
     return replace(
         config.network,
         equivariant=config.ablation.equivariant,
-        mirror_averaged=config.network.mirror_averaged and config.ablation.equivariant,
         history=config.task.history,
         streams=tuple(config.stream_weights()),
         discriminators=1 if config.ablation.single_discriminator else len(TERRAIN_TYPES),

@@ -207,6 +207,11 @@ class TrainConfig:
                 f"Style windows of {self.style.frames} frames every {self.style.stride} control steps: the "
                 f"reference motion has {WINDOW} every {STRIDE}."
             )
+        if self.network.mirror_averaged and not self.ablation.equivariant:
+            raise UserError(
+                "network.mirror_averaged needs the equivariant encoder; with ablation.no_symmetry and "
+                "ablation.input_symmetry give --network.no-mirror-averaged."
+            )
         camera = ((self.camera.height, self.camera.width), (self.camera.near, self.camera.far))
         if camera != (self.network.image_size, self.network.depth_range):
             raise UserError(

@@ -6,15 +6,16 @@ import torch
 from torch import Tensor, nn
 
 from ssr.networks.config import NetworkConfig
-from ssr.networks.mirrored import MirrorMap
 from ssr.networks.mlp import ParallelMLP, mlp
 from ssr.symmetry.layout import Layout
+from ssr.symmetry.structure import MirrorMap
 
 
 class MoEActor(nn.Module):
     """Actor observation o^a (n, O) → mean action (n, A). The std does not depend on the state.
 
-    mirrored: layouts of observation and action; what the mirrored robot would do then counts as much.
+    layouts: of observation and action. With them, what the mirrored robot would do counts as much, and a
+    joint's std is its partner's: mirrored observations get mirrored actions.
     """
 
     def __init__(
@@ -22,21 +23,22 @@ class MoEActor(nn.Module):
         observation: int,
         actions: int,
         config: NetworkConfig,
-        mirrored: tuple[Layout, Layout] | None = None,
+        layouts: tuple[Layout, Layout] | None = None,
     ) -> None:
         super().__init__()
-        self.mirrors = nn.ModuleList(MirrorMap(layout) for layout in mirrored or ())
+        self.observation_mirror = None if layouts is None else MirrorMap(layouts[0])
+        self.action_mirror = None if layouts is None else MirrorMap(layouts[1])
         self.std_range = (config.min_std, config.max_std)
         self.experts = ParallelMLP(config.experts, observation, config.expert_hidden, actions)
         self.gate = mlp(observation, config.gate_hidden, config.experts)
         self.std = nn.Parameter(torch.full((actions,), config.initial_std))
 
     def forward(self, observation: Tensor) -> Tensor:
-        if not self.mirrors:
+        if self.observation_mirror is None or self.action_mirror is None:
             return self._mean(observation)
-        of_observation, of_action = self.mirrors
-        mean, mirrored = self._mean(torch.cat((observation, of_observation(observation)))).chunk(2)
-        return 0.5 * (mean + of_action(mirrored))
+        both = self._mean(torch.cat((observation, self.observation_mirror(observation)), -2))
+        mean, mirrored = both.float().chunk(2, -2)
+        return 0.5 * (mean + self.action_mirror(mirrored))
 
     def _mean(self, observation: Tensor) -> Tensor:
         share = self.weights(observation).t().unsqueeze(-1)
@@ -50,3 +52,5 @@ class MoEActor(nn.Module):
     def clamp_std_(self) -> None:
         """Keep exploration alive: to be called after every optimizer step (Table 9, minimum policy std)."""
         self.std.clamp_(*self.std_range)
+        if self.action_mirror is not None:
+            self.std.copy_(0.5 * (self.std + self.std[self.action_mirror.source]))

@@ -32,10 +32,11 @@ class Networks(nn.Module):
         self.encoder = CrossModalEncoder(vectors.proprioception, robot.joint_names, config)
         self.decoders = Decoders(vectors, config)
         self.estimator = VelocityEstimator(vectors.proprioception, config)
-        mirrored = config.mirror_averaged
-        both = (vectors.actor, vectors.action) if mirrored else None
-        self.actor = MoEActor(vectors.actor.size, actions, config, both)
-        self.critics = Critics(state, config, vectors.privileged if mirrored else None)
+        averaged = config.mirror_averaged
+        self.actor = MoEActor(
+            vectors.actor.size, actions, config, (vectors.actor, vectors.action) if averaged else None
+        )
+        self.critics = Critics(state, config, vectors.privileged if averaged else None)
         self.discriminators = Discriminators(vectors.amp.size, config)
         self.imagination = FootholdImagination(state, actions, config)
 

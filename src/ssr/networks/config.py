@@ -61,6 +61,11 @@ class NetworkConfig:
             )
         if self.equivariant:
             self._require_even_widths()
+        elif self.mirror_averaged:
+            raise UserError(
+                "network.mirror_averaged mirrors latents, and those of a plain encoder have no mirror image: "
+                "leave it off with no_symmetry and input_symmetry."
+            )
 
     def _require_even_widths(self) -> None:
         widths = {

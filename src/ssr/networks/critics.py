@@ -6,20 +6,20 @@ import torch
 from torch import Tensor, nn
 
 from ssr.networks.config import NetworkConfig
-from ssr.networks.mirrored import MirrorMap
 from ssr.networks.mlp import ParallelMLP
 from ssr.symmetry.layout import Layout
+from ssr.symmetry.structure import MirrorMap
 
 
 class Critics(nn.Module):
     """Privileged state s (n, S) → {stream: value (n,)}. Dropping a stream drops its critic.
 
-    mirrored: layout of the state; what its mirror image is worth then counts as much.
+    layout: of the state. With it, what the mirror image is worth counts as much.
     """
 
-    def __init__(self, state: int, config: NetworkConfig, mirrored: Layout | None = None) -> None:
+    def __init__(self, state: int, config: NetworkConfig, layout: Layout | None = None) -> None:
         super().__init__()
-        self.mirror = None if mirrored is None else MirrorMap(mirrored)
+        self.mirror = None if layout is None else MirrorMap(layout)
         self.streams = config.streams
         self.networks = ParallelMLP(len(config.streams), state, config.critic_hidden, 1)
 
@@ -27,6 +27,6 @@ class Critics(nn.Module):
         if self.mirror is None:
             values = self.networks(state).squeeze(-1)
         else:
-            values = self.networks(torch.cat((state, self.mirror(state)))).squeeze(-1)
-            values = 0.5 * torch.stack(values.chunk(2, -1)).sum(0)
+            both = self.networks(torch.cat((state, self.mirror(state)), -2)).squeeze(-1)
+            values = both.float().unflatten(-1, (2, -1)).mean(-2)
         return dict(zip(self.streams, values.unbind(0), strict=True))

@@ -49,6 +49,21 @@ def left_entries(rule: Mirror, names: Sequence[str] = ()) -> tuple[int, ...]:
     return (*pairs, *midline)
 
 
+class MirrorMap(nn.Module):
+    """`layout.mirror` as a part of a network: its maps move and are exported with it."""
+
+    source: Tensor
+    sign: Tensor
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__()
+        self.register_buffer("source", torch.tensor(layout.rule.source), persistent=False)
+        self.register_buffer("sign", torch.tensor(layout.rule.sign), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.index_select(-1, self.source) * self.sign
+
+
 class Reorganization(nn.Module):
     """T (Table 13): a proprioceptive history (..., h, P) as a structured vector (..., 2·S·h), oldest first.
 

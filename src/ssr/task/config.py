@@ -118,7 +118,8 @@ class TerminationConfig:
     body_force: float = 50.0  #: N on base or torso
     gap_depth: float = 0.15  #: m a sole may sink below the ground plane on gap tiles
     episode_seconds: float = 20.0
-    once_crossed: bool = False  #: below the top level the obstacles' end is the tile's: no walk to its far end
+    once_crossed: bool = False
+    """Below the top level, cut the episode 0.5 m past the last edge, not at the tile's far end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +132,8 @@ class TerrainConfig:
     first_level: int = 0
     variants: int = 8  #: different tiles per kind and level
     falls_demote: bool = False
-    """A fall before the tile is crossed costs a level, not only slowness. Not on slopes, where the commands
-    (backwards, sideways) are what most robots fall over."""
+    """Falling, straying or standing still before the tile is crossed costs a level, not only slowness. Not on
+    slopes, where the commands (backwards, sideways) are what most robots fall over."""
 
     def __post_init__(self) -> None:
         for kind in self.kinds or ("",):

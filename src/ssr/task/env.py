@@ -153,7 +153,8 @@ class TraversalEnv:
         patient = self.bootstrap == 0.0
         ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
         if self.config.terrain.falls_demote:
-            self.progress.failed = ending.terminated & (self.field.type != SLOPE)
+            at_fault = ending.terminated.numpy() & state.finite & (self.field.arrays.type != SLOPE)
+            self.progress.failed.numpy()[:] = at_fault
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
         self._command(state)

@@ -41,7 +41,7 @@ class Progress(NamedTensors):
         self.omnidirectional = torch.zeros(num_envs, dtype=torch.bool)
         self.fresh = torch.ones(num_envs, dtype=torch.bool)  #: the next restart is this world's first
         self.reached_top = torch.zeros(num_envs, dtype=torch.bool)  #: crossed the hardest tile once
-        self.failed = torch.zeros(num_envs, dtype=torch.bool)  #: of the step before a restart: too hard a tile
+        self.failed = torch.zeros(num_envs, dtype=torch.bool)  #: the episode that just ended was too hard
 
     def forget(self) -> None:
         """The next restart neither promotes nor demotes."""
@@ -71,6 +71,7 @@ class Progress(NamedTensors):
             if name not in ("level", "start_x", "reached_top"):
                 getattr(self.arrays, name)[ids] = 0
         self.arrays.start_x[ids] = start_x
+        self.failed[env_ids] = False
 
 
 @njit(cache=True, nogil=True)

@@ -54,10 +54,10 @@ def _next_levels(worlds, anywhere, level, crossed, progress, commanded_distance,
     for k in range(len(worlds)):
         i = worlds[k]
         judged = commanded_distance[i] >= DEMOTION_DISTANCE
-        too_slow = judged and progress[i] < DEMOTION_SHARE * commanded_distance[i]
+        too_slow = progress[i] < DEMOTION_SHARE * commanded_distance[i]
         if first_reset[i]:
             anywhere[k] = level[i]
         elif not crossed[i]:
-            anywhere[k] = max(level[i] - 1, 0) if too_slow or failed[i] else level[i]
+            anywhere[k] = max(level[i] - 1, 0) if judged and (too_slow or failed[i]) else level[i]
         elif level[i] + 1 < LEVELS:
             anywhere[k] = level[i] + 1

@@ -215,5 +215,5 @@ def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footp
 
 def _endless(trained: TaskConfig) -> TaskConfig:
     """The task as trained, but starting upright and without a time limit."""
-    ending = replace(trained.termination, episode_seconds=ENDLESS, once_crossed=False)
+    ending = replace(trained.termination, episode_seconds=ENDLESS)
     return replace(trained, termination=ending, reference_starts=0.0)
