@@ -10,7 +10,7 @@ from toy import ToyMotion, ToyWalker
 from ssr.learning.algorithm import SSR
 from ssr.learning.config import PPOConfig, ScheduleConfig
 from ssr.learning.moments import RunningNormalizer, mean_and_std
-from ssr.learning.ppo import PPO, normalize, prepare, stream_values
+from ssr.learning.ppo import PPO, normalize, prepare, same_spread, stream_values
 
 
 def learner(config, num_envs=8, seed=0):
@@ -89,6 +89,19 @@ def test_extreme_advantages_are_cut_and_recentred():
     torch.testing.assert_close(
         normalize(gain, weight, 3.0)[0, 1:], normalize(gain[:, 1:], weight[1:], 3.0)[0]
     )
+
+
+def test_level_ground_counts_as_much_as_obstacles():
+    noise = torch.randn(3000, generator=torch.Generator().manual_seed(0))
+    terrain, weight = torch.arange(3000) % 3, torch.ones(3000)
+    weight[::7] = 0.0
+    advantage = same_spread(noise * (0.1 + terrain) + terrain, weight, terrain)
+    counts = weight > 0
+    whole = (noise * (0.1 + terrain) + terrain)[counts].std()
+    for kind in range(3):
+        own = advantage[counts & (terrain == kind)]
+        assert own.mean().abs() < 1e-5 and abs(own.std() / whole - 1) < 0.01
+    assert (advantage[terrain == 0].argsort() == noise[terrain == 0].argsort()).all(), "order is kept"
 
 
 def test_a_fall_counts_no_more_than_the_limit(tiny):

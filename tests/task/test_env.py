@@ -11,7 +11,7 @@ from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
-from ssr.task.config import NoiseConfig, TaskConfig, TerminationConfig, TerrainConfig
+from ssr.task.config import CommandConfig, NoiseConfig, TaskConfig, TerminationConfig, TerrainConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.gym import GymTraversal
 from ssr.vision.camera import CameraConfig
@@ -329,6 +329,21 @@ def test_worlds_that_begin_in_motion_are_asked_to_go_on() -> None:
     assert torch.allclose(env.commands.speed[:2], torch.tensor([-0.7, 1.2]))
     assert env.commands.direction[:2].tolist() == [-1.0, 1.0]
     assert env.commands.speed[2] >= 0.0, "a gap is never walked backwards"
+
+
+def test_fast_episodes_ask_for_nothing_but_a_fast_walk_straight_on() -> None:
+    commands = CommandConfig(fast_fraction=0.5)
+    env = make(400, config=TaskConfig(commands=commands, terrain=TerrainConfig(kinds=("slope", "gap"))))
+    env.reset()
+    fast, speed, asked = env.commands.fast, env.commands.speed, env.commands
+    assert 0.4 < fast.float().mean() < 0.6
+    top = torch.where(env.field.type == env.field.type[0], 1.0, 1.2)
+    assert (speed[fast] >= 0.75 * top[fast]).all() and (speed[fast] <= top[fast]).all()
+    assert asked.heading[fast].abs().max() <= 0.2 * 1.4 and not asked.still[fast].any()
+    assert speed.min() < -0.9 and asked.heading[~fast].abs().max() > 1.3, "all others are of Table 4"
+    drawn = speed.clone()
+    asked.follow(torch.arange(400), torch.full((400,), 0.3), env.field.type)
+    assert torch.equal(speed[fast], drawn[fast]) and (speed[~fast] == 0.3).all()
 
 
 def test_a_new_command_is_seen_before_it_counts() -> None:

@@ -19,6 +19,7 @@ from ssr.learning.rollout import Rollout
 from ssr.networks.actor import MoEActor
 from ssr.networks.critics import Critics
 from ssr.networks.gaussian import divergence, entropy, log_probability
+from ssr.terrain.settings import TERRAIN_TYPES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,9 @@ def prepare(
     weight = rollout.valid.flatten().float()
     normalized = normalize(gain, weight, config.max_advantage, ranks)
     scale = torch.tensor([weights[name] for name in streams], device=gain.device)
+    advantage = scale @ normalized
+    if config.level_terrain:
+        advantage = same_spread(advantage, weight, rollout.terrain_type.flatten(), ranks)
     originals = (rollout.actor, rollout.privileged, rollout.action)
     sides = (originals, mirror(rollout)) if mirror is not None else (originals,)
     observation, privileged, action = (
@@ -98,7 +102,7 @@ def prepare(
         log_prob=rollout.log_prob.flatten(),
         values=old_values,
         returns=gain + old_values,
-        advantage=scale @ normalized,
+        advantage=advantage,
         weight=weight,
     )
 
@@ -115,6 +119,20 @@ def normalize(gain: Tensor, weight: Tensor, limit: float = inf, ranks: Ranks = A
         return normalized
     cut = normalized.clamp(-limit, limit)
     return cut - mean_and_std(cut, weight, ranks)[0].unsqueeze(1)
+
+
+def same_spread(advantage: Tensor, weight: Tensor, terrain: Tensor, ranks: Ranks = ALONE) -> Tensor:
+    """Advantages (b,) with the same mean, 0, and std on every terrain type; terrain (b,).
+
+    Falls from obstacles set the scale otherwise, and how fast level ground is walked hardly counts.
+    """
+    rows = advantage.unsqueeze(0)
+    _, spread = mean_and_std(rows, weight, ranks)
+    out = torch.zeros_like(rows)
+    for kind in range(len(TERRAIN_TYPES)):
+        own = terrain == kind
+        out += torch.where(own, normalize(rows, weight * own, ranks=ranks), 0.0)
+    return (out * spread).squeeze(0)
 
 
 class PPO:

@@ -134,6 +134,7 @@ class Rollout:
         self.log_prob = store()
         self.next_proprioception = store(sizes["proprioception"])  #: clean o^p of the state reached
         self.rewards = {name: store() for name in streams}
+        self.terrain_type = store(dtype=torch.long)  #: index into TERRAIN_TYPES
         self.ended = store(dtype=torch.bool)
         self.truncated = store(dtype=torch.bool)
         self.valid = store(dtype=torch.bool)
@@ -157,6 +158,7 @@ class Rollout:
         """A step that went non-finite is stored as zeros, cut there and masked by `valid`."""
         valid = transition.valid
         self.valid[t] = valid
+        self.terrain_type[t] = transition.terrain_type
         self.ended[t] = transition.ended | ~valid
         self.truncated[t] = transition.truncated & ~transition.terminated & valid
         column = valid.unsqueeze(-1)

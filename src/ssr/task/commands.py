@@ -17,6 +17,8 @@ from ssr.terrain.settings import TERRAIN_TYPES
 
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
 STRAIGHT = 0.4  #: share of the heading range that a beginner meets
+FAST = 0.75  #: share of a terrain's top speed that a fast episode asks for at least
+ONWARD = 0.2  #: share of the heading range that a fast episode asks for
 WIDENING = 3.0  #: commands are all of Table 4 at a third of the ramp, before the robot gets hard to walk with
 
 
@@ -36,7 +38,7 @@ def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
 class Commands(NamedTensors):
     """What each world is asked to do. `direction` is +1, or -1 where a slope is walked backwards."""
 
-    TENSORS = ("speed", "heading", "direction", "free", "still", "steps_left")
+    TENSORS = ("speed", "heading", "direction", "fast", "free", "still", "steps_left")
 
     def __init__(self, num_envs: int, config: TaskConfig, generator: torch.Generator) -> None:
         self.config, self.task, self.generator = config.commands, config, generator
@@ -48,6 +50,7 @@ class Commands(NamedTensors):
         self.speed = torch.zeros(num_envs)  #: m/s along the tile
         self.heading = torch.zeros(num_envs)  #: rad
         self.direction = torch.ones(num_envs)
+        self.fast = torch.zeros(num_envs, dtype=torch.bool)  #: asked for a fast walk straight on, all episode
         self.free = torch.zeros(num_envs, 3)  #: u on the apron, base frame
         self.still = torch.zeros(num_envs, dtype=torch.bool)
         self.steps_left = torch.zeros(num_envs, dtype=torch.long)
@@ -77,7 +80,9 @@ class Commands(NamedTensors):
             return
         ids = env_ids.numpy()
         low = self.speed_range[terrain_type.numpy()[ids], 0]
-        backwards = (low < 0) & (self._uniform(len(ids)) < 0.5 * self.breadth)
+        fast = self._uniform(len(ids)) < self.config.fast_fraction * self.breadth
+        backwards = ~fast & (low < 0) & (self._uniform(len(ids)) < 0.5 * self.breadth)
+        self.arrays.fast[ids] = fast
         self.arrays.direction[ids] = np.where(backwards, -1.0, 1.0)
         self.resample(env_ids, terrain_type)
 
@@ -88,7 +93,7 @@ class Commands(NamedTensors):
         n, slowest = len(ids), (1 - self.breadth) * BRISK
         drawn = self._uniform(6 * n)
         _resample(
-            ids, terrain_type.numpy(), own.direction,
+            ids, terrain_type.numpy(), own.direction, own.fast,
             drawn[:n], drawn[n : 2 * n], drawn[2 * n : 5 * n].reshape(n, 3), drawn[5 * n :],
             self.speed_range, self.heading_range, self.free_range,
             slowest, max(self.breadth, STRAIGHT), c.zero_fraction * self.breadth,
@@ -101,13 +106,13 @@ class Commands(NamedTensors):
     def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
         """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that.
 
-        The heading stays as it was drawn: walking on while turning is part of the course.
+        Fast episodes keep the speed that was drawn. The heading stays as it was drawn: walking on while turning is part of the course.
         """
         if self.fixed:
             return
         low, high = torch.from_numpy(self.speed_range)[terrain_type[env_ids]].unbind(-1)
         speed = torch.minimum(torch.maximum(speed, low), high)
-        moving = speed.abs() > self.config.zero_threshold
+        moving = (speed.abs() > self.config.zero_threshold) & ~self.fast[env_ids]
         chosen = env_ids[moving]
         self.speed[chosen] = speed[moving]
         self.direction[chosen] = speed[moving].sign()
@@ -141,7 +146,7 @@ class Commands(NamedTensors):
 
 @njit(cache=True, nogil=True)
 def _resample(
-    worlds, terrain_type, direction, for_speed, for_heading, for_free, for_still,
+    worlds, terrain_type, direction, fast, for_speed, for_heading, for_free, for_still,
     speed_range, heading_range, free_range, slowest, straightness, still_share, speed, heading, free, still,
 ):  # fmt: skip
     """Commands from uniform draws in [0, 1): `for_...` (m,), and (m, 3) for the apron."""
@@ -150,14 +155,14 @@ def _resample(
         low, high = speed_range[terrain_type[i], 0], speed_range[terrain_type[i], 1]
         # Walked backwards, a slope has its negative speeds, counted from zero.
         fastest, floor = (high, max(low, 0.0)) if direction[i] > 0 else (-low, 0.0)
-        floor = max(floor, slowest)
+        floor = max(floor, FAST * fastest if fast[i] else slowest)
         speed[i] = (floor + (fastest - floor) * for_speed[k]) * direction[i]
         low, high = heading_range[terrain_type[i], 0], heading_range[terrain_type[i], 1]
-        heading[i] = (low + (high - low) * for_heading[k]) * straightness
+        heading[i] = (low + (high - low) * for_heading[k]) * (ONWARD if fast[i] else straightness)
         for axis in range(3):
             low, high = free_range[axis, 0], free_range[axis, 1]
             free[i, axis] = low + (high - low) * for_free[k, axis]
-        still[i] = for_still[k] < still_share
+        still[i] = for_still[k] < still_share and not fast[i]
 
 
 @njit(cache=True, nogil=True)

@@ -27,6 +27,7 @@ class CommandConfig:
     max_yaw_rate: float = 1.0  #: rad/s, of the heading controller
     resample_seconds: Range = (8.0, 10.0)
     zero_fraction: float = 0.2
+    fast_fraction: float = 0.0  #: share of episodes that ask for nothing but a fast walk straight on
     zero_threshold: float = 0.15  #: ε: a smaller ‖u‖ counts as standing
 
 
