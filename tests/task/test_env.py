@@ -11,7 +11,14 @@ from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
-from ssr.task.config import CommandConfig, NoiseConfig, TaskConfig, TerminationConfig, TerrainConfig
+from ssr.task.config import (
+    CommandConfig,
+    NoiseConfig,
+    RandomizationConfig,
+    TaskConfig,
+    TerminationConfig,
+    TerrainConfig,
+)
 from ssr.task.env import TraversalEnv
 from ssr.task.gym import GymTraversal
 from ssr.vision.camera import CameraConfig
@@ -344,6 +351,19 @@ def test_fast_episodes_ask_for_nothing_but_a_fast_walk_straight_on() -> None:
     drawn = speed.clone()
     asked.follow(torch.arange(400), torch.full((400,), 0.3), env.field.type)
     assert torch.equal(speed[fast], drawn[fast]) and (speed[~fast] == 0.3).all()
+
+
+def test_worlds_may_keep_their_delays() -> None:
+    """Every kind has every delay, and a world has the same one in every episode."""
+    luck, kinds = RandomizationConfig(fixed_delay=True), TerrainConfig(kinds=("slope", "gap"))
+    env = make(12, config=TaskConfig(randomization=luck, terrain=kinds))
+    env.reset()
+    assert env.delay.tolist() == [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]
+    env.restart(torch.arange(12) % 5 == 0)
+    assert env.delay.tolist() == [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]
+    env.set_ramp(0.5)
+    env.reset()
+    assert env.delay.tolist() == [0, 0, 1, 1] * 3, "beginners have short delays"
 
 
 def test_a_new_command_is_seen_before_it_counts() -> None:

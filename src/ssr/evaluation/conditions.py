@@ -75,7 +75,9 @@ class Conditions:
 
     def task(self, trained: TaskConfig) -> TaskConfig:
         """The task of a trial, from the one a policy was trained in."""
-        luck = as_built(trained.randomization) if self.nominal else trained.randomization
+        luck = replace(trained.randomization, fixed_delay=False)
+        if self.nominal:
+            luck = as_built(luck)
         if self.push is not None:
             luck = replace(luck, push_velocity=(-self.push, self.push))
         if self.friction is not None:

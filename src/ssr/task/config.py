@@ -106,6 +106,7 @@ class RandomizationConfig:
     friction: Range = (0.2, 1.25)
     friction_rule: str = "average"  #: with the ground's 1.0, as PhysX does; or "direct"
     action_delay: tuple[int, int] = (0, 2)  #: control steps
+    fixed_delay: bool = False  #: worlds take the delays in turn and keep them, so that their levels suit them
     push_interval: float = 12.0  #: s
     push_velocity: Range = (-0.4, 0.4)  #: m/s
 

@@ -274,7 +274,9 @@ class TraversalEnv:
         self._set_gains(env_ids, drawn)
         draw = lambda low, high: torch.randint(low, high + 1, ids.shape, generator=self.generator).numpy()
         low, high = config.action_delay
-        self.arrays.delay[ids] = draw(low, low + round(self.ramp * (high - low)))
+        high = low + round(self.ramp * (high - low))
+        in_turn = low + ids // len(self.config.terrain.kinds) % (high - low + 1)
+        self.arrays.delay[ids] = in_turn if config.fixed_delay else draw(low, high)
         self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(config.push_interval))
 
     def set_dynamics(self, dynamics: Dynamics) -> None:
