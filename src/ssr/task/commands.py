@@ -106,7 +106,8 @@ class Commands(NamedTensors):
     def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
         """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that.
 
-        Fast episodes keep the speed that was drawn. The heading stays as it was drawn: walking on while turning is part of the course.
+        Fast episodes keep the speed that was drawn, all keep their heading: walking on while turning is part
+        of the course.
         """
         if self.fixed:
             return
