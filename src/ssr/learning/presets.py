@@ -113,8 +113,8 @@ CPU: tuple[Difference, ...] = (
     Difference(
         "ppo.level_terrain",
         True,
-        "falls from obstacles set the scale, advantages on flat ground had 0.28 times the spread of all: 0.79 "
-        "m/s for 1.0 became 0.84 in 2.5 M steps",
+        "falls from obstacles set the scale, advantages on flat ground had 0.28 times the spread of all: "
+        "0.79 m/s for 1.0 became 0.84 in 2.5 M steps",
     ),
     Difference("ppo.desired_kl", 0.02, f"{BATCH}: 0.01 drives the learning rate to its floor"),
     Difference(
