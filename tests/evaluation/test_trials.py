@@ -16,7 +16,7 @@ from ssr.evaluation.directions import commands, mirror_partners, walk
 from ssr.evaluation.measures import measure
 from ssr.evaluation.trials import FELL, Trials, run_trials
 from ssr.evaluation.worlds import TrialWorlds, strips_for
-from ssr.task.config import BootstrapConfig, TaskConfig, TerminationConfig
+from ssr.task.config import BootstrapConfig, RandomizationConfig, TaskConfig, TerminationConfig
 
 FLAT = Course.of("flat")
 
@@ -219,3 +219,8 @@ def test_impossible_conditions_are_refused(given: dict, word: str) -> None:
 def test_a_trial_goes_on_behind_the_last_obstacle() -> None:
     trained = TaskConfig(termination=TerminationConfig(once_crossed=True))
     assert not Conditions().task(trained).termination.once_crossed
+
+
+def test_a_trial_draws_its_delay() -> None:
+    trained = TaskConfig(randomization=RandomizationConfig(fixed_delay=True))
+    assert not Conditions().task(trained).randomization.fixed_delay

@@ -12,7 +12,7 @@ from ssr.errors import UserError
 from ssr.learning.algorithm import SSR
 from ssr.learning.config import TrainConfig
 from ssr.learning.moments import mean_and_std
-from ssr.learning.ppo import normalize
+from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
 from ssr.learning.trainer import Trainer
 
@@ -50,11 +50,14 @@ def train_twice(ranks: Ranks, config: TrainConfig, folder: Path) -> None:
     x = torch.arange(10.0)[ranks.rank :: ranks.size].unsqueeze(0)
     mean, std = mean_and_std(x, torch.ones(x.shape[1]), ranks)
     cut = normalize(x.square(), torch.ones(x.shape[1]), 1.0, ranks)
+    number = torch.arange(10)[ranks.rank :: ranks.size]
+    spread = same_spread(x[0].square(), torch.ones(x.shape[1]), number % 2, ranks=ranks)
     report = {
         "runs": [run(ranks, config), run(ranks, config)],
         "mean": float(mean),
         "std": float(std),
         "cut": cut.flatten().tolist(),
+        "spread": spread.tolist(),
     }
     (folder / f"rank{ranks.rank}.json").write_text(json.dumps(report))
 

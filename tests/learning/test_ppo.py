@@ -91,7 +91,7 @@ def test_extreme_advantages_are_cut_and_recentred():
     )
 
 
-def test_level_ground_counts_as_much_as_obstacles():
+def test_flat_ground_counts_as_much_as_obstacles():
     noise = torch.randn(3000, generator=torch.Generator().manual_seed(0))
     terrain, weight = torch.arange(3000) % 3, torch.ones(3000)
     weight[::7] = 0.0
@@ -101,7 +101,21 @@ def test_level_ground_counts_as_much_as_obstacles():
     for kind in range(3):
         own = advantage[counts & (terrain == kind)]
         assert own.mean().abs() < 1e-5 and abs(own.std() / whole - 1) < 0.01
-    assert (advantage[terrain == 0].argsort() == noise[terrain == 0].argsort()).all(), "order is kept"
+        order = noise[counts & (terrain == kind)].argsort()
+        assert torch.equal(own.argsort(), order), "order is kept"
+    cut = same_spread(noise * (0.1 + terrain) + terrain, weight, terrain, limit=1.0)
+    assert cut.abs().max() < 1.1 * whole and (advantage.abs() > 2.0 * whole).any()
+    assert not advantage[~counts].any()
+
+
+def test_the_same_spread_on_every_terrain_when_asked_for(tiny):
+    env, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, same_spread=True)), num_envs=12)
+    collect(env, algorithm)
+    algorithm.rollout.rewards["locomotion"][:, env.field.type == 0] *= 50.0
+    terrain, advantage = algorithm.rollout.terrain_type.flatten(), batch_of(algorithm).advantage
+    assert torch.equal(algorithm.rollout.terrain_type[5], env.field.type) and len(terrain.unique()) > 1
+    spreads = torch.stack([advantage[terrain == k].std(correction=0) for k in terrain.unique()])
+    torch.testing.assert_close(spreads, spreads[:1].expand_as(spreads), rtol=1e-3, atol=0)
 
 
 def test_a_fall_counts_no_more_than_the_limit(tiny):

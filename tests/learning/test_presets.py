@@ -9,6 +9,7 @@ import pytest
 from ssr.errors import UserError
 from ssr.learning import presets
 from ssr.learning.config import PPOConfig, ScheduleConfig, TrainConfig
+from ssr.task.config import CommandConfig, RandomizationConfig
 
 TABLE_9 = {
     "ppo.value_coefficient": 1.0,
@@ -19,6 +20,7 @@ TABLE_9 = {
     "network.min_std": 0.2,
     "ppo.trace": 0.95,
     "ppo.max_advantage": inf,
+    "ppo.same_spread": False,
     "ppo.average": 0.0,
     "ppo.discount": 0.99,
     "env.num_envs": 4096,
@@ -39,6 +41,8 @@ TABLE_6 = {
     "streams.foothold": 0.25,
     "streams.style": 0.2,
     "foothold.sigma": 0.0625,
+    "task.commands.fast_fraction": 0.0,
+    "task.randomization.fixed_delay": False,
     "task.bootstrap.progress": 0.0,
     "task.bootstrap.stepping": 0.0,
     "task.bootstrap.posture_relief": 0.0,
@@ -68,6 +72,9 @@ TABLE_8 = {
     "wrong",
     [
         lambda: PPOConfig(walking_max_std=-1.0),
+        lambda: CommandConfig(fast_fraction=1.5),
+        lambda: CommandConfig(zero_fraction=-0.1),
+        lambda: RandomizationConfig(action_delay=(2, 1)),
         lambda: PPOConfig(max_advantage=0.0),
         lambda: PPOConfig(average=1.0),
         lambda: ScheduleConfig(min_bootstrap=2.0),

@@ -9,7 +9,7 @@ import torch
 
 from ssr.errors import UserError
 from ssr.learning.distribution import launch, rank_count
-from ssr.learning.ppo import normalize
+from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
 
 
@@ -21,8 +21,11 @@ def test_two_ranks_make_one_reproducible_run(tiny, tmp_path):
         assert report["mean"] == pytest.approx(4.5) and report["std"] == pytest.approx(2.8723, abs=1e-3)
         assert report["runs"][0] == report["runs"][1], "same seed and rank count, same run"
     whole = normalize(torch.arange(10.0).square().unsqueeze(0), torch.ones(10), 1.0)[0]
+    level = same_spread(torch.arange(10.0).square(), torch.ones(10), torch.arange(10) % 2)
     for rank, report in enumerate((first, second)):
         assert report["cut"] == pytest.approx(whole[rank::2].tolist(), abs=1e-6)
+        # Of two terrain types each rank has one.
+        assert report["spread"] == pytest.approx(level[rank::2].tolist(), abs=1e-4)
     a, b = first["runs"][0], second["runs"][0]
     assert (a["worlds"], b["worlds"]) == (3, 2)
     for shared in ("parameters", "normalizer", "kl", "learning_rate", "steps", "levels"):

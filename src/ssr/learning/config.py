@@ -29,7 +29,7 @@ class PPOConfig:
     discount: float = 0.99  #: γ
     trace: float = 0.95  #: λ
     max_advantage: float = inf  #: standard deviations from the mean beyond which a stream's advantage is cut
-    level_terrain: bool = False  #: advantages of every terrain type get the same spread
+    same_spread: bool = False  #: advantages of every terrain type get the same standard deviation
     value_coefficient: float = 1.0
     entropy_coefficient: float = 0.005
     final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded

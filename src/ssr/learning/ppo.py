@@ -33,7 +33,9 @@ class Batch:
     log_prob: Tensor  #: (b,)
     values: Tensor  #: (k, b)
     returns: Tensor  #: (k, b)
-    advantage: Tensor  #: (b,) weighted sum of the streams' normalised advantages
+    advantage: (
+        Tensor  #: (b,) weighted sum of the streams' normalised advantages, of `same_spread` if asked for
+    )
     weight: Tensor  #: (b,) 0 masks a sample
 
     @property
@@ -63,6 +65,7 @@ def prepare(
 ) -> Batch:
     """Values, returns and advantages per stream; A = Σ w·A_stream, each as `normalize` gives it.
 
+    With `config.same_spread` A then gets the same spread on every terrain type.
     last_privileged: (n, S) of the observation after the last step.
     mirror: gives (T, n, ...) mirrored actor observation, privileged state and action.
     """
@@ -87,8 +90,9 @@ def prepare(
     normalized = normalize(gain, weight, config.max_advantage, ranks)
     scale = torch.tensor([weights[name] for name in streams], device=gain.device)
     advantage = scale @ normalized
-    if config.level_terrain:
-        advantage = same_spread(advantage, weight, rollout.terrain_type.flatten(), ranks)
+    if config.same_spread:
+        terrain = rollout.terrain_type.flatten()
+        advantage = same_spread(advantage, weight, terrain, config.max_advantage, ranks)
     originals = (rollout.actor, rollout.privileged, rollout.action)
     sides = (originals, mirror(rollout)) if mirror is not None else (originals,)
     observation, privileged, action = (
@@ -121,17 +125,20 @@ def normalize(gain: Tensor, weight: Tensor, limit: float = inf, ranks: Ranks = A
     return cut - mean_and_std(cut, weight, ranks)[0].unsqueeze(1)
 
 
-def same_spread(advantage: Tensor, weight: Tensor, terrain: Tensor, ranks: Ranks = ALONE) -> Tensor:
-    """Advantages (b,) with the same mean, 0, and std on every terrain type; terrain (b,).
+def same_spread(
+    advantage: Tensor, weight: Tensor, terrain: Tensor, limit: float = inf, ranks: Ranks = ALONE
+) -> Tensor:
+    """Advantages (b,) with mean 0 and the same std, that of all, on every terrain type; terrain (b,).
 
-    Falls from obstacles set the scale otherwise, and how fast level ground is walked hardly counts.
+    Otherwise falls from obstacles set the scale, and how fast flat ground is walked hardly counts. limit: as
+    in `normalize`, within each type.
     """
     rows = advantage.unsqueeze(0)
     _, spread = mean_and_std(rows, weight, ranks)
     out = torch.zeros_like(rows)
-    for kind in range(len(TERRAIN_TYPES)):
-        own = terrain == kind
-        out += torch.where(own, normalize(rows, weight * own, ranks=ranks), 0.0)
+    for index in range(len(TERRAIN_TYPES)):
+        own = weight * (terrain == index)
+        out += torch.where(own > 0, normalize(rows, own, limit, ranks), 0.0)
     return (out * spread).squeeze(0)
 
 

@@ -85,7 +85,10 @@ class Trainer:
         }
 
     def assign_levels(self, levels: dict[str, list[int]]) -> None:
-        """Give this rank's worlds levels drawn from a saved distribution; for a continued run."""
+        """Give this rank's worlds levels drawn from a saved distribution; for a continued run.
+
+        Whatever made a world's level its own, such as a kept delay, is found anew within a few episodes.
+        """
         self._prepare_worlds()
         self.env.reset()
         for k, name in enumerate(TERRAIN_TYPES):

@@ -27,8 +27,15 @@ class CommandConfig:
     max_yaw_rate: float = 1.0  #: rad/s, of the heading controller
     resample_seconds: Range = (8.0, 10.0)
     zero_fraction: float = 0.2
-    fast_fraction: float = 0.0  #: share of episodes that ask for nothing but a fast walk straight on
+    fast_fraction: float = 0.0
+    """Share of episodes that ask for a fast walk straight on for as long as they stay on the tile; like the
+    rest of Table 4, a beginner meets less of them."""
     zero_threshold: float = 0.15  #: ε: a smaller ‖u‖ counts as standing
+
+    def __post_init__(self) -> None:
+        for name in ("zero_fraction", "fast_fraction"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"task.commands.{name} {getattr(self, name):g}: expected 0 to 1.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +113,16 @@ class RandomizationConfig:
     friction: Range = (0.2, 1.25)
     friction_rule: str = "average"  #: with the ground's 1.0, as PhysX does; or "direct"
     action_delay: tuple[int, int] = (0, 2)  #: control steps
-    fixed_delay: bool = False  #: worlds take the delays in turn and keep them, so that their levels suit them
+    fixed_delay: bool = False
+    """Worlds take the delays in turn and keep them, so that their levels come to suit them; while the ramp
+    rises delays grow."""
     push_interval: float = 12.0  #: s
     push_velocity: Range = (-0.4, 0.4)  #: m/s
+
+    def __post_init__(self) -> None:
+        low, high = self.action_delay
+        if not 0 <= low <= high:
+            raise UserError(f"Action delay {low} to {high} control steps: expected 0 or more, least first.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -273,11 +273,18 @@ class TraversalEnv:
             getattr(self.dynamics, name).numpy()[ids] = value.numpy()
         self._set_gains(env_ids, drawn)
         draw = lambda low, high: torch.randint(low, high + 1, ids.shape, generator=self.generator).numpy()
-        low, high = config.action_delay
-        high = low + round(self.ramp * (high - low))
-        in_turn = low + ids // len(self.config.terrain.kinds) % (high - low + 1)
-        self.arrays.delay[ids] = in_turn if config.fixed_delay else draw(low, high)
+        self.arrays.delay[ids] = self._delays(ids, draw)
         self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(config.push_interval))
+
+    def _delays(self, ids: np.ndarray, draw: Callable[[int, int], np.ndarray]) -> np.ndarray:
+        """Control steps (m,) by which actions arrive late, as long as the ramp allows."""
+        low, high = self.config.randomization.action_delay
+        allowed = low + round(self.ramp * (high - low))
+        if not self.config.randomization.fixed_delay:
+            return draw(low, allowed)
+        kinds = len(self.config.terrain.kinds)
+        turn = ids % kinds + ids // kinds  # neighbours differ, and so do the worlds of a kind
+        return np.minimum(low + turn % (high - low + 1), allowed)
 
     def set_dynamics(self, dynamics: Dynamics) -> None:
         """What all n worlds are known to have, where the simulator has it already."""

@@ -214,6 +214,7 @@ def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footp
 
 
 def _endless(trained: TaskConfig) -> TaskConfig:
-    """The task as trained, but starting upright and without a time limit."""
+    """The task as trained, but starting upright, without a time limit, and with any delay."""
     ending = replace(trained.termination, episode_seconds=ENDLESS)
-    return replace(trained, termination=ending, reference_starts=0.0)
+    luck = replace(trained.randomization, fixed_delay=False)
+    return replace(trained, termination=ending, randomization=luck, reference_starts=0.0)
