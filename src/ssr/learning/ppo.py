@@ -33,9 +33,7 @@ class Batch:
     log_prob: Tensor  #: (b,)
     values: Tensor  #: (k, b)
     returns: Tensor  #: (k, b)
-    advantage: (
-        Tensor  #: (b,) weighted sum of the streams' normalised advantages, of `same_spread` if asked for
-    )
+    advantage: Tensor  #: (b,) of all streams together, see `prepare`
     weight: Tensor  #: (b,) 0 masks a sample
 
     @property

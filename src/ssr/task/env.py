@@ -7,7 +7,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -273,18 +273,17 @@ class TraversalEnv:
             getattr(self.dynamics, name).numpy()[ids] = value.numpy()
         self._set_gains(env_ids, drawn)
         draw = lambda low, high: torch.randint(low, high + 1, ids.shape, generator=self.generator).numpy()
-        self.arrays.delay[ids] = self._delays(ids, draw)
+        low, high = config.action_delay
+        longest = low + round(self.ramp * (high - low))
+        kept = config.fixed_delay
+        self.arrays.delay[ids] = np.minimum(self._in_turn(ids), longest) if kept else draw(low, longest)
         self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(config.push_interval))
 
-    def _delays(self, ids: np.ndarray, draw: Callable[[int, int], np.ndarray]) -> np.ndarray:
-        """Control steps (m,) by which actions arrive late, as long as the ramp allows."""
+    def _in_turn(self, ids: np.ndarray) -> np.ndarray:
+        """Delays (m,) in control steps that these worlds keep; neighbours differ, so do those of a kind."""
         low, high = self.config.randomization.action_delay
-        allowed = low + round(self.ramp * (high - low))
-        if not self.config.randomization.fixed_delay:
-            return draw(low, allowed)
         kinds = len(self.config.terrain.kinds)
-        turn = ids % kinds + ids // kinds  # neighbours differ, and so do the worlds of a kind
-        return np.minimum(low + turn % (high - low + 1), allowed)
+        return low + (ids % kinds + ids // kinds) % (high - low + 1)
 
     def set_dynamics(self, dynamics: Dynamics) -> None:
         """What all n worlds are known to have, where the simulator has it already."""
