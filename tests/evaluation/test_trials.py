@@ -222,5 +222,6 @@ def test_a_trial_goes_on_behind_the_last_obstacle() -> None:
 
 
 def test_a_trial_draws_its_delay() -> None:
-    trained = TaskConfig(randomization=RandomizationConfig(fixed_delay=True))
-    assert not Conditions().task(trained).randomization.fixed_delay
+    trained = TaskConfig(randomization=RandomizationConfig(delays_in_turn=(0, 2)))
+    for conditions in (Conditions(), Conditions(nominal=True)):
+        assert not conditions.task(trained).randomization.delays_in_turn

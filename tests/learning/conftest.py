@@ -35,6 +35,7 @@ def tiny() -> TrainConfig:
         task=TaskConfig(history=5),
         network=replace(
             NetworkConfig.cpu(),
+            dynamics_decoder=True,
             initial_std=0.5,
             proprioception_hidden=(32,),
             proprioception_embedding=16,

@@ -69,7 +69,10 @@ def test_shapes(name, config, equivariant):
     assert hidden.shape == (4, config.gru_hidden)
     latents, _ = networks.encoder.step(history, networks.encoder.encode_images(torch.rand(4, 36, 36)), hidden)
     assert latents.vector.shape == (4, 48)
-    feet, base, following = networks.decoders(latents)
+    feet, base, following, dynamics = networks.decoders(latents)
+    assert dynamics is None, "the paper asks for nothing else"
+    more = Networks(robot, replace(config, equivariant=equivariant, dynamics_decoder=True)).decoders
+    assert more(latents).dynamics.shape == (4, 5)
     assert (feet.shape[-1], base.shape[-1], following.shape[-1]) == (100, 180, size.proprioception.size)
     values = networks.critics(torch.randn(4, size.privileged.size))
     assert {stream: v.shape for stream, v in values.items()} == dict.fromkeys(config.streams, (4,))

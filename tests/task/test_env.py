@@ -11,6 +11,7 @@ from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
+from ssr.symmetry.vectors import DYNAMICS
 from ssr.task.config import (
     CommandConfig,
     NoiseConfig,
@@ -114,6 +115,7 @@ def test_mirrored_worlds_see_mirrored_things_and_earn_the_same(name: str) -> Non
         assert torch.equal(a.terminated, b.terminated)
         nobody = torch.zeros(20, dtype=torch.bool)
         seen, mirrored = one.restart(nobody), other.restart(nobody)
+        assert torch.allclose(DYNAMICS.mirror(seen.dynamics), mirrored.dynamics)
         same = (seen.depth.flip(-1) - mirrored.depth).abs() < 1e-4
         assert same.float().mean() > 0.999
 
@@ -361,15 +363,31 @@ def test_fast_episodes_ask_for_nothing_but_a_fast_walk_straight_on() -> None:
 
 def test_worlds_may_keep_their_delays() -> None:
     """Every kind has every delay, and a world has the same one in every episode."""
-    luck, kinds = RandomizationConfig(fixed_delay=True), TerrainConfig(kinds=("slope", "gap"))
+    luck, kinds = RandomizationConfig(delays_in_turn=(0, 2, 2)), TerrainConfig(kinds=("slope", "gap"))
     env = make(12, config=TaskConfig(randomization=luck, terrain=kinds))
     env.reset()
-    assert env.delay.tolist() == [0, 1, 1, 2, 2, 0] * 2
+    assert env.delay.tolist() == [0, 2, 2, 2, 2, 0] * 2
     env.restart(torch.arange(12) % 5 == 0)
-    assert env.delay.tolist() == [0, 1, 1, 2, 2, 0] * 2
+    assert env.delay.tolist() == [0, 2, 2, 2, 2, 0] * 2
     env.set_ramp(0.5)
     env.reset()
     assert env.delay.tolist() == [0, 1, 1, 1, 1, 0] * 2, "beginners have short delays"
+
+
+def test_what_a_robot_walks_with_is_told_beside_what_it_sees() -> None:
+    env = make(6)
+    env.reset()
+    env.restart(torch.arange(6) < 3)
+    vector, drawn = env.observation().dynamics, env.dynamics
+    assert drawn is not None and len(set(drawn.base_added_mass.tolist())) == 6
+    assert torch.equal(vector[:, 0], env.delay.float())
+    assert torch.allclose(vector[:, 1], 0.1 * drawn.base_added_mass.float())
+    assert torch.allclose(vector[:, 2:], 10.0 * drawn.base_com_offset.float())
+
+
+def test_delays_in_turn_are_delays() -> None:
+    with pytest.raises(UserError, match="holds 3: expected 0 to 2"):
+        RandomizationConfig(delays_in_turn=(0, 3))
 
 
 def test_a_new_command_is_seen_before_it_counts() -> None:

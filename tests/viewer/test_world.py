@@ -107,7 +107,7 @@ def test_dynamics_are_nominal_unless_randomized(untrained: Subject) -> None:
     assert float(world.env.dynamics.base_added_mass) == 0.0
     world.randomize(True)
     assert float(world.env.dynamics.base_added_mass) != 0.0
-    assert not world.env.config.randomization.fixed_delay, "the only world would never have another delay"
+    assert not world.env.config.randomization.delays_in_turn, "the only world would never have another delay"
 
 
 def test_a_script_keeps_the_stiffness_it_needs(standing: Subject) -> None:

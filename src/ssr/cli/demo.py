@@ -116,7 +116,7 @@ def film_walking(out: Path) -> list[Path]:
     from ssr.cli import film
 
     console.print("[bold]4. The policy that ships[/bold]: eight seconds up stairs of 13 cm")
-    strip = ["--terrain", "stairs_up", "--setting", "0.13/0.32", "--trial", "37", "--seconds", "8"]
+    strip = ["--terrain", "stairs_up", "--setting", "0.13/0.32", "--trial", "143", "--seconds", "8"]
     film.run([str(PRETRAINED), *strip, "--out", str(out)])
     return sorted(out.glob("stairs_up*"))
 

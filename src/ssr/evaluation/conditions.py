@@ -26,6 +26,7 @@ def as_built(luck: RandomizationConfig) -> RandomizationConfig:
         gains=(1.0, 1.0),
         friction=(1.0, 1.0),
         action_delay=(0, 0),
+        delays_in_turn=(),
         push_velocity=(0.0, 0.0),
     )
 
@@ -75,7 +76,7 @@ class Conditions:
 
     def task(self, trained: TaskConfig) -> TaskConfig:
         """The task of a trial, from the one a policy was trained in."""
-        luck = replace(trained.randomization, fixed_delay=False)
+        luck = replace(trained.randomization, delays_in_turn=())
         if self.nominal:
             luck = as_built(luck)
         if self.push is not None:

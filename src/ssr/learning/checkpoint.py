@@ -21,7 +21,7 @@ from ssr.learning.packing import pack, unpack
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.writing import digest, write_json, write_tensors
 
-FORMAT = 4
+FORMAT = 5
 STATE = "state.json"
 
 

@@ -60,6 +60,7 @@ class EncoderConfig:
     next_proprioception: float = 5.0
     divergence: float = 1.0  #: of the VAE
     velocity: float = 2.0
+    dynamics: float = 2.0  #: only with `network.dynamics_decoder`; not in the paper
     max_gradient_norm: float = 1.0
     bfloat16: bool = False
 

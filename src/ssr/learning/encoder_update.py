@@ -15,6 +15,7 @@ from ssr.learning.rollout import Rollout
 from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
+from ssr.symmetry.vectors import DYNAMICS
 
 LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity")
 
@@ -29,6 +30,7 @@ class Sequences:
     hidden: Tensor  #: (m, H) before the first step
     resets: Tensor  #: (T, m) bool
     privileged: Tensor  #: (T, m, S)
+    dynamics: Tensor  #: (T, m, D)
     next_proprioception: Tensor  #: (T, m, P)
     valid: Tensor  #: (T, m) bool
     unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
@@ -44,6 +46,7 @@ def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor) -> Sequences:
         hidden=hidden[worlds],
         resets=rollout.restarted[:, worlds],
         privileged=rollout.privileged[:, worlds],
+        dynamics=rollout.dynamics[:, worlds],
         next_proprioception=rollout.next_proprioception[:, worlds],
         valid=rollout.valid[:, worlds],
         unbroken=(rollout.valid & ~rollout.ended)[:, worlds],
@@ -64,6 +67,7 @@ def with_mirror_images(original: Sequences, mirrored_hidden: Tensor, networks: N
         hidden=torch.cat((original.hidden, mirrored_hidden)),
         resets=both(original.resets, original.resets),
         privileged=both(original.privileged, vectors.privileged.mirror(original.privileged)),
+        dynamics=both(original.dynamics, DYNAMICS.mirror(original.dynamics)),
         next_proprioception=both(
             original.next_proprioception, vectors.proprioception.mirror(original.next_proprioception)
         ),
@@ -79,7 +83,7 @@ def _masked_mse(prediction: Tensor, target: Tensor, mask: Tensor) -> Tensor:
 
 
 def prediction_losses(networks: Networks, batch: Sequences) -> tuple[dict[str, Tensor], Latents]:
-    """Every part of the hybrid prediction loss, unweighted, in the order of LOSSES."""
+    """Every part of the hybrid prediction loss, unweighted, in the order of LOSSES; dynamics where told."""
     layout = networks.layouts.privileged
     encoder = networks.encoder
     features = encoder.encode_images(batch.images)
@@ -98,6 +102,8 @@ def prediction_losses(networks: Networks, batch: Sequences) -> tuple[dict[str, T
         "divergence": (kl * valid).sum() / valid.sum().clamp_min(1.0),
         "velocity": _masked_mse(velocity, layout.get(batch.privileged, "base_velocity"), valid),
     }
+    if said.dynamics is not None:
+        losses["dynamics"] = _masked_mse(said.dynamics, batch.dynamics, valid)
     return losses, latents
 
 
@@ -106,7 +112,8 @@ class EncoderTrainer:
 
     def __init__(self, networks: Networks, *, config: EncoderConfig, ranks: Ranks = ALONE) -> None:
         self.networks, self.config = networks, config
-        self.weights = {name: getattr(config, name) for name in LOSSES}
+        names = (*LOSSES, "dynamics") if networks.config.dynamics_decoder else LOSSES
+        self.weights = {name: getattr(config, name) for name in names}
         self.optimizer = FlatAdam(
             {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
             learning_rate=config.learning_rate,
@@ -119,7 +126,7 @@ class EncoderTrainer:
     ) -> dict[str, float]:
         """Truncated back-propagation through the rollout, minibatches of whole worlds."""
         device = hidden.device
-        totals = torch.zeros(len(LOSSES) + 1, device=device)
+        totals = torch.zeros(len(self.weights) + 1, device=device)
         for _ in range(self.config.epochs):
             order = torch.randperm(rollout.num_envs, device=device)
             for worlds in order.tensor_split(self.config.minibatches):
@@ -129,18 +136,18 @@ class EncoderTrainer:
                 totals += self._step(batch)
         steps = self.config.epochs * self.config.minibatches
         values = (totals / steps).tolist()
-        names = [f"encoder/{name}" for name in LOSSES]
+        names = [f"encoder/{name}" for name in self.weights]
         return dict(zip([*names, "active_latents"], values, strict=True))
 
     def _step(self, batch: Sequences) -> Tensor:
         with autocast(self.config.bfloat16, batch.hidden.device):
             losses, latents = prediction_losses(self.networks, batch)
-        loss = torch.stack([self.weights[name] * losses[name] for name in LOSSES]).sum()
-        extras = self.optimizer.extras[: len(LOSSES) + 1]
+        loss = torch.stack([weight * losses[name] for name, weight in self.weights.items()]).sum()
+        extras = self.optimizer.extras[: len(self.weights) + 1]
         with torch.no_grad():
             # A latent dimension is active where its mean varies over the data; collapsed ones stay at zero.
             active = (latents.mean.flatten(0, 1).float().var(0) > 1e-2).sum()
-            extras[:-1] = torch.stack([losses[name] for name in LOSSES])
+            extras[:-1] = torch.stack([losses[name] for name in self.weights])
             extras[-1] = active
         self.optimizer.backward(loss)
         self.optimizer.step()

@@ -19,6 +19,7 @@ def flow(algorithm: SSR) -> Iterator[tuple[str, Tensor]]:
     yield "rollout.proprioception", rollout.history.frames
     yield "rollout.depth", rollout.camera.images
     yield "rollout.privileged", rollout.privileged
+    yield "rollout.dynamics", rollout.dynamics
     yield "rollout.hidden", algorithm.first_hidden
     for name, parameter in algorithm.networks.named_parameters():
         yield f"parameter {name}", parameter.detach()

@@ -43,10 +43,10 @@ CPU: tuple[Difference, ...] = (
         "task.termination.once_crossed", True, "except on slopes, a third of a tile is level ground behind it"
     ),
     Difference(
-        "task.randomization.fixed_delay",
-        True,
+        "task.randomization.delays_in_turn",
+        (0, 1, 2, 2, 2),
         "robots with the longest delay meet tiles that suit the others and fall: 7 % of them survived stairs "
-        "down, of those without delay 93 %",
+        "down, of those without delay 93 %; with levels of their own 25 % and 97 %, so most worlds have it",
     ),
     Difference(
         "task.commands.fast_fraction",
@@ -81,6 +81,12 @@ CPU: tuple[Difference, ...] = (
         1600,
         "randomization costs speed: after 2.5 M steps a policy that had met a third of it (ramp and fade "
         "over 400) walked at 0.76 m/s when asked for 1.0, one that had met a tenth (1600 and 800) at 0.97",
+    ),
+    Difference(
+        "network.dynamics_decoder",
+        True,
+        "otherwise nothing tells the actor what it walks with: from its inputs a network names the delay "
+        "in 61 % of cases, from 0.8 s of frames in 82 %",
     ),
     Difference("network.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
     Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
@@ -203,7 +209,7 @@ def table(name: str) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_text(v) for v in value)
+        return ", ".join(_text(v) for v in value) or "none"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 

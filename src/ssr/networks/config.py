@@ -31,6 +31,7 @@ class NetworkConfig:
     fusion_hidden: Widths = (512, 256, 128)
     fusion_embedding: int = 48
     decoder_hidden: Widths = (64, 128)
+    dynamics_decoder: bool = False  #: z^p must tell the robot's delay, payload and mass centre, too
 
     estimator_hidden: Widths = (512, 256, 128)
 

@@ -113,9 +113,9 @@ class RandomizationConfig:
     friction: Range = (0.2, 1.25)
     friction_rule: str = "average"  #: with the ground's 1.0, as PhysX does; or "direct"
     action_delay: tuple[int, int] = (0, 2)  #: control steps
-    fixed_delay: bool = False
-    """Worlds take the delays in turn and keep them, so that their levels come to suit them; while the ramp
-    rises delays grow."""
+    delays_in_turn: tuple[int, ...] = ()
+    """Control steps. Worlds take these in turn and keep them, so that their levels come to suit them; while
+    the ramp rises delays grow. Empty: every episode draws its own."""
     push_interval: float = 12.0  #: s
     push_velocity: Range = (-0.4, 0.4)  #: m/s
 
@@ -123,6 +123,12 @@ class RandomizationConfig:
         low, high = self.action_delay
         if not 0 <= low <= high:
             raise UserError(f"Action delay {low} to {high} control steps: expected 0 or more, least first.")
+        outside = [delay for delay in self.delays_in_turn if not low <= delay <= high]
+        if outside:
+            raise UserError(
+                f"task.randomization.delays_in_turn holds {outside[0]}: expected {low} to {high}, as "
+                "action_delay says. Give both; delays_in_turn without a number: every episode draws its own."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
 from ssr.task.gait import Gait
 from ssr.task.moment import Moments
-from ssr.task.observations import Senses, noise_widths, remember
+from ssr.task.observations import Senses, dynamics_vector, noise_widths, remember
 from ssr.task.payment import Terms, paid, weighted_terms, weights_of
 from ssr.task.progress import Progress
 from ssr.task.randomization import draw_dynamics
@@ -192,11 +192,13 @@ class TraversalEnv:
 
     def observation(self) -> Observation:
         """What all worlds see now. Every tensor is the caller's own."""
+        assert self.dynamics is not None, "no episode has begun"
         return Observation(
             history=self.history.clone(),
             depth=self._depth.clone(),
             depth_fresh=self._fresh.clone(),
             privileged=self.privileged.clone(),
+            dynamics=dynamics_vector(self.delay, self.dynamics),
         )
 
     # ---- parts of a step --------------------------------------------------------------------------------
@@ -275,15 +277,15 @@ class TraversalEnv:
         draw = lambda low, high: torch.randint(low, high + 1, ids.shape, generator=self.generator).numpy()
         low, high = config.action_delay
         longest = low + round(self.ramp * (high - low))
-        kept = config.fixed_delay
+        kept = len(config.delays_in_turn) > 0
         self.arrays.delay[ids] = np.minimum(self._in_turn(ids), longest) if kept else draw(low, longest)
         self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(config.push_interval))
 
     def _in_turn(self, ids: np.ndarray) -> np.ndarray:
-        """Delays (m,) in control steps that these worlds keep; neighbours differ, so do those of a kind."""
-        low, high = self.config.randomization.action_delay
-        kinds = len(self.config.terrain.kinds)
-        return low + (ids % kinds + ids // kinds) % (high - low + 1)
+        """Delays (m,) in control steps that these worlds keep: successive worlds, and successive worlds of a
+        kind, have successive ones."""
+        delays, kinds = np.array(self.config.randomization.delays_in_turn), len(self.config.terrain.kinds)
+        return delays[(ids % kinds + ids // kinds) % len(delays)]
 
     def set_dynamics(self, dynamics: Dynamics) -> None:
         """What all n worlds are known to have, where the simulator has it already."""

@@ -11,9 +11,10 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics.readout import Readout
+from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.layout import Layout
-from ssr.symmetry.vectors import BASE_MAP, FOOT_MAP, Layouts
+from ssr.symmetry.vectors import BASE_MAP, DYNAMICS, FOOT_MAP, Layouts
 from ssr.task.config import NoiseConfig
 from ssr.terrain.field import TerrainField
 from ssr.vision.heightmap import base_offsets, foot_offsets, maps_of
@@ -54,6 +55,13 @@ def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
             segment.scale, dtype=torch.float32
         )
     return widths
+
+
+def dynamics_vector(delay: Tensor, dynamics: Dynamics) -> Tensor:
+    """(n, 5) as DYNAMICS, of worlds with the delays (n,) and these dynamics."""
+    raw = (delay.unsqueeze(-1), dynamics.base_added_mass.unsqueeze(-1), dynamics.base_com_offset)
+    scaled = (x * torch.as_tensor(segment.scale) for x, segment in zip(raw, DYNAMICS, strict=True))
+    return torch.cat([x.float() for x in scaled], -1)
 
 
 @njit(cache=True, nogil=True)

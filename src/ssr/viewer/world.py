@@ -216,5 +216,5 @@ def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footp
 def _endless(trained: TaskConfig) -> TaskConfig:
     """The task as trained, but starting upright, without a time limit, and with any delay."""
     ending = replace(trained.termination, episode_seconds=ENDLESS)
-    luck = replace(trained.randomization, fixed_delay=False)
+    luck = replace(trained.randomization, delays_in_turn=())
     return replace(trained, termination=ending, randomization=luck, reference_starts=0.0)
