@@ -41,6 +41,7 @@ class Walk:
             force=up,
             position=self.position.clone(),
             yaw=torch.zeros(1, 2),
+            drop=torch.zeros(1, 2),
             touchdown=torch.zeros(1, 2, dtype=torch.bool),
         )
         nothing, no = torch.zeros(1), torch.zeros(1, dtype=torch.bool)

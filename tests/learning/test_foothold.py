@@ -24,17 +24,33 @@ def test_reward_by_hand():
     torch.testing.assert_close(foothold_reward(deficiency, kind, CONFIG.sigma), expected)
 
 
-def test_stance_is_read_from_the_foot_maps():
-    """A map entry is 5 · (sole height - ground height): 3 cm and more below the sole carries nothing."""
+def stance_of(maps, drop):
+    """ρ of feet whose centres are `maps` (2, 2, 50) m above the ground, tilted by `drop` (2, 2)."""
     env = ToyWalker(num_envs=2)
-    layout = env.layouts.privileged
-    state = torch.zeros(2, layout.size)
-    maps = layout.get(state, "foot_height_maps").view(2, 2, 50)
-    maps[0, 0, :20] = 5 * 0.031
-    maps[0, 1, :] = 5 * 0.029
-    maps[1, 1, :] = 5 * 0.5
+    env.reset()
+    transition = env.step(torch.zeros(2, 21))
+    env.layouts.privileged.get(transition.privileged, "foot_height_maps")[:] = 5 * maps.flatten(1)
+    transition = replace(transition, feet=replace(transition.feet, drop=drop))
+    return stance_deficiency(env.layouts.privileged, transition, CONFIG.tolerance)
+
+
+def test_stance_is_read_from_the_foot_maps():
+    """Ground 3 cm and more below a flat sole carries nothing."""
+    maps = torch.zeros(2, 2, 50)
+    maps[0, 0, :20] = 0.031
+    maps[0, 1, :] = 0.029
+    maps[1, 1, :] = 0.5
     expected = torch.tensor([[0.4, 0.0], [0.0, 1.0]])
-    torch.testing.assert_close(stance_deficiency(layout, state, CONFIG.tolerance), expected)
+    torch.testing.assert_close(stance_of(maps, torch.zeros(2, 2)), expected)
+
+
+def test_a_tilted_sole_stands_on_its_lowest_corner():
+    """On level ground heel or toes carry it; over an edge the part beyond hangs as it does when flat."""
+    maps = torch.full((2, 2, 50), 0.05)
+    maps[1, :, 30:] += 0.13
+    drop = torch.tensor([[0.05, 0.0], [0.05, 0.05]])
+    expected = torch.tensor([[0.0, 1.0], [0.4, 0.4]])
+    torch.testing.assert_close(stance_of(maps, drop), expected)
 
 
 @pytest.fixture

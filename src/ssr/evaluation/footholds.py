@@ -76,7 +76,7 @@ class FootRecorder:
         self._write_stances(lifted)
         self.standing = self.standing & ~lifted
 
-        self.support = 1.0 - stance_deficiency(self.layout, transition.privileged, TOLERANCE)
+        self.support = 1.0 - stance_deficiency(self.layout, transition, TOLERANCE)
         self.yaw, self.force = feet.yaw, force
         self.step += 1
 

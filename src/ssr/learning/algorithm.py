@@ -188,9 +188,7 @@ class SSR:
             transition = moved(transition, self.device)
             rollout.put_transition(t, transition)
             rollout.put_reward(t, "locomotion", transition.reward)
-            stance = stance_deficiency(
-                self.vectors.privileged, transition.privileged, self.config.foothold.tolerance
-            )
+            stance = stance_deficiency(self.vectors.privileged, transition, self.config.foothold.tolerance)
             if "foothold" in self.weights:
                 deficiency = guidance(
                     transition,

@@ -25,12 +25,16 @@ class Imagined:
     usable: Tensor  #: (n,) bool: this world's prediction counts
 
 
-def stance_deficiency(layout: Layout, privileged: Tensor, tolerance: float) -> Tensor:
-    """ρ (n, 2) under each foot where it is now, from the foot height maps of the privileged state (n, S)."""
+def stance_deficiency(layout: Layout, transition: Transition, tolerance: float) -> Tensor:
+    """ρ (n, 2) under each foot where it is now, from the foot height maps of the privileged state.
+
+    The height of a sole is that of its lowest corner, with which it stands: measured at the centre, a heel
+    strike or a push from the toes would count as hanging in the air.
+    """
     segment = next(s for s in layout if s.name == "foot_height_maps")
     assert isinstance(segment.scale, float)
-    below_sole = layout.get(privileged, segment.name).unflatten(-1, (2, -1)) / segment.scale
-    return support_deficiency(-below_sole, torch.zeros_like(below_sole[..., 0]), tolerance)
+    below_sole = layout.get(transition.privileged, segment.name).unflatten(-1, (2, -1)) / segment.scale
+    return support_deficiency(-below_sole, -transition.feet.drop, tolerance)
 
 
 def foothold_reward(deficiency: Tensor, terrain_type: Tensor, sigma: float) -> Tensor:

@@ -55,7 +55,7 @@ class MujocoSimulator:
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
         read = ("qpos", "qvel", "sensordata", "site_xpos", "site_xmat", "actuator_force")
-        self.readout = Readout({name: bind(name) for name in read}, self._addresses(), dtype)
+        self.readout = Readout({name: bind(name) for name in read}, self._addresses(), robot.sole, dtype)
 
     def _name_everything(self) -> None:
         """Resolve names to indices once; nothing later relies on an order in the model."""

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from numba import njit
 
+from ssr.robots.spec import Sole
+
 SANE = 1e3  #: a position or velocity beyond this (m, rad, m/s, rad/s) means the world has blown up
 
 
@@ -26,6 +28,7 @@ class Reading(NamedTuple):
     applied_torque: np.ndarray
     sole_position: np.ndarray
     sole_yaw: np.ndarray
+    sole_drop: np.ndarray
     foot_velocity: np.ndarray
     foot_force: np.ndarray
     hand_position: np.ndarray
@@ -52,6 +55,7 @@ def shapes_of(joints: int) -> dict[str, tuple[int, ...]]:
         "applied_torque": per_joint,
         "sole_position": pair,
         "sole_yaw": (2,),
+        "sole_drop": (2,),
         "foot_velocity": pair,
         "foot_force": pair,
         "hand_position": pair,
@@ -86,7 +90,9 @@ class Readout:
     table (n, C): a row per world; columns: which of them is what; reading: the same by name, as views.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray], addresses: Addresses, dtype: torch.dtype) -> None:
+    def __init__(
+        self, arrays: dict[str, np.ndarray], addresses: Addresses, sole: Sole, dtype: torch.dtype
+    ) -> None:
         n, shapes = len(arrays["qpos"]), shapes_of(len(addresses.joint_qpos))
         ends = np.cumsum([prod(shape) for shape in shapes.values()]).tolist()
         self.columns = {
@@ -101,7 +107,8 @@ class Readout:
         self._arguments = (
             a["qpos"], a["qvel"], a["sensordata"], a["site_xpos"], a["site_xmat"], a["actuator_force"],
             at.joint_qpos, at.joint_qvel, at.actuator, at.sole, at.hand,
-            at.foot_velocity, at.foot_force, at.body_force, self.table, tuple(self.reading),
+            at.foot_velocity, at.foot_force, at.body_force, (sole.length / 2, sole.width / 2),
+            self.table, tuple(self.reading),
         )  # fmt: skip
 
     def __call__(self, worlds: np.ndarray | None = None) -> Reading:
@@ -136,7 +143,7 @@ def _sane(values: np.ndarray) -> bool:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _read(
     worlds, qpos, qvel, sensor, site, matrix, force, joint_qpos, joint_qvel, actuator, sole, hand,
-    foot_velocity, foot_force, body_force, table, outputs,
+    foot_velocity, foot_force, body_force, half_sole, table, outputs,
 ):  # fmt: skip
     out = Reading(*outputs)
     for i in worlds:
@@ -169,7 +176,9 @@ def _read(
                 out.hand_position[i, s, c] = arm[c]
                 out.foot_velocity[i, s, c] = speed[c]
                 out.foot_force[i, s, c] = -push[c]  # the sensor gives the foot's force on the ground
-            out.sole_yaw[i, s] = np.arctan2(matrix[i, sole[s], 3], matrix[i, sole[s], 0])
+            axes = matrix[i, sole[s]]
+            out.sole_yaw[i, s] = np.arctan2(axes[3], axes[0])
+            out.sole_drop[i, s] = abs(axes[6]) * half_sole[0] + abs(axes[7]) * half_sole[1]
             out.local_foot_velocity[i, s] = _to_base(q, speed[0], speed[1], speed[2])
             out.local_hand_position[i, s] = _to_base(q, arm[0] - p[0], arm[1] - p[1], arm[2] - p[2])
             out.local_sole_position[i, s] = _to_base(q, foot[0] - p[0], foot[1] - p[1], foot[2] - p[2])

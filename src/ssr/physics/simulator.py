@@ -31,6 +31,7 @@ class PhysicsState:
     applied_torque: Tensor  #: (n, J) after clamping, last substep
     sole_position: Tensor  #: (n, 2, 3) centre of each sole
     sole_yaw: Tensor  #: (n, 2) heading of each foot
+    sole_drop: Tensor  #: (n, 2) from the centre of each sole down to its lowest corner
     foot_velocity: Tensor  #: (n, 2, 3) of the sole centre, world axes
     foot_force: Tensor  #: (n, 2, 3) net contact force on the sole, world axes
     hand_position: Tensor  #: (n, 2, 3)
