@@ -143,7 +143,6 @@ CPU: tuple[Difference, ...] = (
     Difference(
         "foothold.landing_rule", "lattice34", "144 samples per imagined foothold cost four times as much"
     ),
-    Difference("streams.foothold", 0.5, "two of five landings on stairs up were safe, one of four down"),
     Difference("style.replay", 4_000, SMALL),
     Difference("style.updates", 2, SMALL),
     Difference("style.batch_size", 128, SMALL),

@@ -71,7 +71,11 @@ class Statistics:
         add("velocity_error", _over(moving, (velocity - command).norm(dim=-1)), moving.sum())
         add("touchdowns_per_second", touchdown.sum(), valid.sum() * 2 * self.period)
         support = self.landing_support[touchdown]
-        add("safe_foothold_rate", (support > SAFE_SUPPORT).sum(), len(support))
+        safe = support > SAFE_SUPPORT
+        add("safe_foothold_rate", safe.sum(), len(support))
+        terrain = transition.terrain_type[:, None].expand_as(touchdown)[touchdown]
+        for k, name in enumerate(TERRAIN_TYPES):
+            add(f"safe_foothold_rate/{name}", safe[terrain == k].sum(), (terrain == k).sum())
         add("mean_support", support.sum(), len(support))
         self.landing_support = 1.0 - deficiency
         add("power", _over(valid, transition.power), valid.sum())
