@@ -19,7 +19,7 @@ from ssr.learning.run_directory import METRICS, read_metrics
 from ssr.learning.writing import write_json
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
-FORMAT = 3
+FORMAT = 4
 
 
 class OtherFormat(UserError):
