@@ -9,20 +9,21 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ssr.deployment.config import ControllerConfig, GantryConfig, StandConfig
+from ssr.deployment.config import ControllerConfig, StandConfig
 from ssr.deployment.contract import Contract
 from ssr.deployment.controller import Controller, Phase, Targets
-from ssr.deployment.export import export, make_contract
 from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3, stamp
-from ssr.deployment.robot_messages import imu_message, joint_message
-from ssr.deployment.simulated_robot import SimulatedRobot
 from ssr.deployment.thinking import Immediate
+from ssr.export.policy import export, make_contract
 from ssr.learning import presets
 from ssr.learning.algorithm import network_config
 from ssr.learning.config import TrainConfig
 from ssr.learning.run_directory import RunDirectory
 from ssr.learning.writing import write_tensors
 from ssr.networks.build import Networks
+from ssr.rehearsal.config import GantryConfig
+from ssr.rehearsal.sensor_messages import imu_message, joint_message
+from ssr.rehearsal.simulated_robot import SimulatedRobot
 from ssr.robots import RobotSpec, load
 from ssr.terrain.tile import Tile
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from ssr.deployment.contract import Contract
+from ssr.deployment.depth_messages import as_image, image_message
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
-from ssr.deployment.lockstep import Eye
-from ssr.deployment.robot_messages import as_image, image_message
-from ssr.deployment.simulated_camera import SimulatedCamera
-from ssr.deployment.simulated_robot import SimulatedRobot
-from ssr.deployment.trial import strip
 from ssr.errors import UserError
+from ssr.rehearsal.lockstep import Eye
+from ssr.rehearsal.simulated_camera import SimulatedCamera
+from ssr.rehearsal.simulated_robot import SimulatedRobot
+from ssr.rehearsal.trial import strip
 from ssr.robots import load
 from ssr.terrain.field import TerrainField
 from ssr.terrain.tile import Tile

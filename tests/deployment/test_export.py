@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from ssr.cli.main import main
 from ssr.deployment import exported
 from ssr.deployment.contract import SEAL, as_dict, parse, seal
-from ssr.deployment.export import export, weights_digest
 from ssr.deployment.onnx_policy import OnnxPolicy
 from ssr.errors import UserError
+from ssr.export.policy import export, weights_digest
 from ssr.robots import load
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import stand_ins
 
-from ssr.deployment.config import ControllerConfig, FaultConfig, GantryConfig, StandConfig
+from ssr.deployment.config import ControllerConfig, StandConfig
 from ssr.deployment.controller import Phase
 from ssr.deployment.exported import Exported, read
-from ssr.deployment.faults import Fault
-from ssr.deployment.lockstep import Lockstep
-from ssr.deployment.trial import strip
+from ssr.rehearsal.config import FaultConfig, GantryConfig
+from ssr.rehearsal.faults import Fault
+from ssr.rehearsal.lockstep import Lockstep
+from ssr.rehearsal.trial import strip
 from ssr.robots import load
 
 AFTER = 0.6  #: s, when the fault begins

@@ -14,12 +14,12 @@ from mcap.reader import make_reader
 
 from ssr.cli.main import main
 from ssr.deployment import exported, recording
-from ssr.deployment.config import NetworkConfig, TopicNames
+from ssr.deployment.config import DdsConfig, TopicNames
 from ssr.deployment.messages import Header, JointState, String, stamp
-from ssr.deployment.operator import Operator
-from ssr.deployment.sim2sim import Process
 from ssr.deployment.topics import Network
 from ssr.errors import UserError
+from ssr.rehearsal.operator import Operator
+from ssr.rehearsal.sim2sim import Process
 
 DOMAIN = 100 + os.getpid() % 120  #: so that two test runs on one machine do not hear each other
 PATIENCE = 90.0  #: s, for machines that have other things to do
@@ -49,7 +49,7 @@ def test_loss_nonsense_and_a_robot_that_dies_and_comes_back(
     robot = Process(*robot_words)
     controller = Process("deploy", str(run), "--arm", "--record", str(tape), *LOOSE, *NETWORK)
     processes += [robot, controller]
-    operator = Operator(NetworkConfig(domain=DOMAIN))
+    operator = Operator(DdsConfig(domain=DOMAIN))
 
     # A fifth of the robot's packets are lost, and still it walks.
     assert operator.bring_to("stand", PATIENCE) and operator.bring_to("walk", PATIENCE), operator.status
@@ -62,7 +62,7 @@ def test_loss_nonsense_and_a_robot_that_dies_and_comes_back(
     assert operator.status["velocity"] == [0.3, 0.0, 0.0]
 
     # A message that contradicts itself is counted and otherwise ignored. (DDS itself refuses other garbage.)
-    rogue = Network(NetworkConfig(domain=DOMAIN)).writer(TopicNames().joint_states, JointState)
+    rogue = Network(DdsConfig(domain=DOMAIN)).writer(TopicNames().joint_states, JointState)
     assert operator.until(lambda: rogue.subscribers > 0, PATIENCE)
     names, short = exported.read(run).contract.joint_names, np.zeros(3)
     for _ in range(20):
@@ -109,7 +109,7 @@ def test_a_robot_with_other_joints_is_refused_before_anything_starts(
 ) -> None:
     """The exit code is 2 and the one line names the joint."""
     domain = DOMAIN + 1
-    writer = Network(NetworkConfig(domain=domain)).writer(TopicNames().joint_states, JointState)
+    writer = Network(DdsConfig(domain=domain)).writer(TopicNames().joint_states, JointState)
     stop = threading.Event()
 
     def speak() -> None:
@@ -137,6 +137,6 @@ def test_silence_is_reported_in_one_line(run: Path, capsys: pytest.CaptureFixtur
 
 def test_impossible_networks_are_refused() -> None:
     with pytest.raises(UserError, match="DDS domain 233"):
-        NetworkConfig(domain=233)
+        DdsConfig(domain=233)
     with pytest.raises(UserError, match="no_such_interface"):
-        Network(NetworkConfig(domain=DOMAIN + 3, interface="no_such_interface"))
+        Network(DdsConfig(domain=DOMAIN + 3, interface="no_such_interface"))

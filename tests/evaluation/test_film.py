@@ -11,7 +11,7 @@ from ssr.evaluation import film, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import run_trials
-from ssr.viewer.offscreen import working_backend
+from ssr.pictures.offscreen import working_backend
 
 STAIRS, SHORT = Course.of("stairs_down", 0.15, 0.30), Conditions(seconds=0.8)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from ssr.deployment.trial import steer
 from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
@@ -16,6 +15,7 @@ from ssr.evaluation.directions import commands, mirror_partners, walk
 from ssr.evaluation.measures import measure
 from ssr.evaluation.trials import FELL, Trials, run_trials
 from ssr.evaluation.worlds import TrialWorlds, strips_for
+from ssr.rehearsal.trial import steer
 from ssr.task.config import BootstrapConfig, RandomizationConfig, TaskConfig, TerminationConfig
 
 FLAT = Course.of("flat")

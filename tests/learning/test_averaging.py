@@ -6,8 +6,8 @@ import torch
 from safetensors.torch import load_file
 from test_ppo import learner
 
-from ssr.deployment.export import newest_weights
 from ssr.evaluation import subject
+from ssr.export.policy import newest_weights
 from ssr.learning import small_checkpoint
 from ssr.learning.averaging import ACTING, AveragedPolicy, shipped
 from ssr.learning.run_directory import SMALL, RunDirectory

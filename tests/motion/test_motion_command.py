@@ -95,7 +95,7 @@ def test_show_lists_clips_and_refuses_unknown_ones(capsys: pytest.CaptureFixture
 def test_show_draws_a_film_strip(tmp_path: Path) -> None:
     from PIL import Image
 
-    from ssr.viewer.offscreen import working_backend
+    from ssr.pictures.offscreen import working_backend
 
     if working_backend() is None:
         pytest.skip("no offscreen OpenGL here")

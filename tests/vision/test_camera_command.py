@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from ssr.cli.main import main
-from ssr.viewer import offscreen
+from ssr.pictures import offscreen
 
 
 def test_it_says_what_is_in_view(capsys: pytest.CaptureFixture[str]) -> None:

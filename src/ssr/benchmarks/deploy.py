@@ -18,20 +18,20 @@ import numpy as np
 import torch
 
 from ssr.deployment import exported
-from ssr.deployment.config import NetworkConfig, require_packages
+from ssr.deployment.config import DdsConfig, require_packages
 from ssr.deployment.contract import CameraContract
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
-from ssr.deployment.export import build, newest_weights, write_export
 from ssr.deployment.onnx_policy import OnnxPolicy
-from ssr.deployment.operator import PAUSE, Operator
 from ssr.deployment.realtime import claim_priority
-from ssr.deployment.sim2sim import Process
 from ssr.errors import UserError
+from ssr.export.policy import build, newest_weights, write_export
 from ssr.learning import presets
 from ssr.learning.algorithm import network_config
 from ssr.learning.run_directory import RunDirectory
 from ssr.networks.build import Networks
 from ssr.networks.policy import Policy
+from ssr.rehearsal.operator import PAUSE, Operator
+from ssr.rehearsal.sim2sim import Process
 from ssr.robots import load
 
 PATIENCE = 120.0  #: s for the processes to be up
@@ -126,7 +126,7 @@ def _images(camera: CameraContract, count: int) -> dict[str, object]:
 def _soak(run: Path, seconds: float) -> dict[str, object]:
     """Controller and robot together; the robot hangs, so that any policy lasts."""
     network = ["--network.domain", str(DOMAIN)]
-    operator = Operator(NetworkConfig(domain=DOMAIN))
+    operator = Operator(DdsConfig(domain=DOMAIN))
     with ExitStack() as stack:
         robot = Process("robot-sim", "--gantry.mode", "hold", *network)
         stack.callback(robot.end)

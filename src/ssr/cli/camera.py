@@ -147,7 +147,7 @@ class Scene:
 
     def onlooker(self, depth: np.ndarray, config: CameraConfig) -> np.ndarray | None:
         """(height, width, 3) picture with the bounds of the view drawn in, None without OpenGL."""
-        from ssr.viewer.offscreen import Offscreen, dress, onlooker, working_backend
+        from ssr.pictures.offscreen import Offscreen, dress, onlooker, working_backend
 
         if working_backend() is None:
             return None

@@ -46,7 +46,7 @@ def memory_gigabytes() -> float:
 
 
 def offscreen_rendering() -> str:
-    from ssr.viewer.offscreen import working_backend
+    from ssr.pictures.offscreen import working_backend
 
     backend = working_backend()
     return (

@@ -26,8 +26,8 @@ class Options:
 def run(argv: list[str]) -> int:
     options = tyro.cli(Options, prog="ssr export", args=argv)
     require_packages()
-    from ssr.deployment.export import export
     from ssr.deployment.exported import CONTRACT, ONNX
+    from ssr.export.policy import export
 
     contract = export(options.run)
     size = (options.run / ONNX).stat().st_size / 1e6

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import tyro
 
-from ssr.deployment.config import RobotProcessConfig, require_packages
+from ssr.deployment.config import require_packages
+from ssr.rehearsal.config import RobotProcessConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +36,8 @@ def run(argv: list[str]) -> int:
     options = tyro.cli(Options, prog="ssr robot-sim", args=argv)
     require_packages()
     from ssr import robots
-    from ssr.deployment.robot_process import RobotProcess
-    from ssr.deployment.trial import strip
+    from ssr.rehearsal.robot_process import RobotProcess
+    from ssr.rehearsal.trial import strip
 
     tile = strip(options.terrain, options.setting, options.level, options.length)
     RobotProcess(robots.load(options.robot), tile, options.config).run()

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ssr.deployment.config import TrialConfig, require_packages
+from ssr.deployment.config import require_packages
 from ssr.errors import UserError
+from ssr.rehearsal.config import TrialConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +54,9 @@ def run(argv: list[str]) -> int:
     options = tyro.cli(Options, prog="ssr sim2sim", args=argv)
     require_packages()
     from ssr import robots
-    from ssr.deployment import exported, lockstep, sim2sim
-    from ssr.deployment.trial import length_for, rate, strip
+    from ssr.deployment import exported
+    from ssr.rehearsal import lockstep, sim2sim
+    from ssr.rehearsal.trial import length_for, rate, strip
 
     policy = exported.read(options.run)
     name = options.robot or policy.contract.robot

@@ -11,10 +11,12 @@ import json
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssr.errors import UserError
-from ssr.robots.spec import RobotSpec
+
+if TYPE_CHECKING:  # on a robot neither torch nor mujoco is there
+    from ssr.robots.spec import RobotSpec
 
 FORMAT = 2
 SEAL = "sha256"  #: key of the checksum over everything else in contract.json

@@ -12,9 +12,9 @@ import numpy as np
 import pyrealsense2 as rs
 
 from ssr.deployment.contract import CameraContract
+from ssr.deployment.depth_messages import as_image, image_message
 from ssr.deployment.depth_pipeline import DEPTH_UNIT, FRAME_RATE, DepthPipeline, ImageSource
 from ssr.deployment.messages import Image, nanoseconds
-from ssr.deployment.robot_messages import as_image, image_message
 from ssr.deployment.topics import Reader
 from ssr.errors import UserError
 

@@ -7,7 +7,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssr.deployment.contract import (
     SEAL,
@@ -20,7 +20,9 @@ from ssr.deployment.contract import (
     seal,
 )
 from ssr.errors import UserError
-from ssr.robots.spec import RobotSpec
+
+if TYPE_CHECKING:  # on a robot neither torch nor mujoco is there
+    from ssr.robots.spec import RobotSpec
 
 CONTRACT, ONNX = "contract.json", "policy.onnx"
 METADATA = "ssr_contract"  #: the ONNX metadata entry that holds the contract

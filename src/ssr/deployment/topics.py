@@ -25,7 +25,7 @@ from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
-from ssr.deployment.config import NetworkConfig
+from ssr.deployment.config import DdsConfig
 from ssr.deployment.messages import Broken, Message
 from ssr.errors import UserError
 
@@ -89,8 +89,8 @@ class Writer(Generic[M]):
 class Network:
     """One participant in a DDS domain."""
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
-        config = config or NetworkConfig()
+    def __init__(self, config: DdsConfig | None = None) -> None:
+        config = config or DdsConfig()
         try:
             _open_domain(config)
             self.participant = DomainParticipant(config.domain)
@@ -112,10 +112,10 @@ class Network:
         return Topic(self.participant, f"rt/{name}", kind)
 
 
-_domains: dict[int, tuple[NetworkConfig, Domain]] = {}  #: open ones, until the process ends
+_domains: dict[int, tuple[DdsConfig, Domain]] = {}  #: open ones, until the process ends
 
 
-def _open_domain(config: NetworkConfig) -> None:
+def _open_domain(config: DdsConfig) -> None:
     """A process joins a domain with one set of settings, whatever joins it later."""
     if not config.interface:
         return
@@ -133,7 +133,7 @@ def _qos(depth: int, reliable: bool) -> Qos:
     )
 
 
-def _xml(config: NetworkConfig) -> str:
+def _xml(config: DdsConfig) -> str:
     """cyclonedds' settings. Loopback has no multicast, so peers are looked for by address there."""
     general = f'<Interfaces><NetworkInterface name="{config.interface}"/></Interfaces>'
     # Presence is announced once a second: a lost announcement must not cost half a minute.

@@ -19,10 +19,10 @@ from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, worlds_for
 from ssr.learning.footsteps import to_tile
 from ssr.physics.world import build_world, show_tile, terrain_name
+from ssr.pictures.offscreen import Disc, Offscreen, dress, onlooker
 from ssr.robots.spec import RobotSpec
 from ssr.task.frames import yaw_of
 from ssr.terrain.tile import Tile
-from ssr.viewer.offscreen import Disc, Offscreen, dress, onlooker
 
 SIDE = 480  #: pixels, height of the film and side of the robot's eye
 WIDE = 860  #: pixels, width of the onlooker's picture

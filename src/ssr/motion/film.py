@@ -7,9 +7,9 @@ import numpy as np
 from PIL import Image
 
 from ssr.motion import rotation
+from ssr.pictures.offscreen import Offscreen, dress, onlooker
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Box
-from ssr.viewer.offscreen import Offscreen, dress, onlooker
 
 GROUND, BLOCK = (0.86, 0.87, 0.88, 1.0), (0.66, 0.72, 0.78, 1.0)
 

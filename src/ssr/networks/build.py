@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from torch import nn
 
 from ssr.networks.actor import MoEActor
@@ -15,16 +13,13 @@ from ssr.networks.encoder import CrossModalEncoder
 from ssr.networks.estimator import VelocityEstimator
 from ssr.networks.imagination import FootholdImagination
 from ssr.networks.policy import Policy
-from ssr.symmetry.vectors import layouts
-
-if TYPE_CHECKING:
-    from ssr.robots.spec import RobotSpec
+from ssr.symmetry.vectors import Jointed, layouts
 
 
 class Networks(nn.Module):
     """Seven networks that share nothing but sizes; a parameter's name begins with its network's."""
 
-    def __init__(self, robot: RobotSpec, config: NetworkConfig) -> None:
+    def __init__(self, robot: Jointed, config: NetworkConfig) -> None:
         super().__init__()
         vectors = layouts(robot, config.latent)
         self.config, self.layouts = config, vectors

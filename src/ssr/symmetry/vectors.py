@@ -6,16 +6,14 @@ A segment's `scale` is what the raw SI quantity is multiplied by before it enter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from ssr.errors import UserError
 from ssr.symmetry.layout import AXIAL, COMMAND, POLAR, Layout, Mirror, Segment, channel_swap, concatenate
-
-if TYPE_CHECKING:
-    from ssr.robots.spec import RobotSpec
 
 BASE_MAP = (18, 10)  #: rows forward (x from -0.5 to 1.2 m), columns leftward (y from -0.45 to 0.45 m)
 FOOT_MAP = (10, 5)  #: rows forward, columns leftward, per foot
@@ -33,6 +31,35 @@ DYNAMICS = Layout.of(
 )  #: what a robot walks with: delay in control steps, kg on the base, shift of the base's mass centre in m
 
 
+class MirroredJoint(Protocol):
+    """What a joint must say of itself; `ssr.robots.spec.Joint` does."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def mirror_name(self) -> str: ...
+    @property
+    def mirror_sign(self) -> float: ...
+    @property
+    def default(self) -> float: ...
+    @property
+    def action_scale(self) -> float: ...
+
+
+class Jointed(Protocol):
+    """What layouts need of a robot; `ssr.robots.spec.RobotSpec` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def joints(self) -> Sequence[MirroredJoint]: ...
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+    @property
+    def joint_mirror(self) -> Mirror: ...
+    def joint_index(self, name: str) -> int: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Layouts:
     """Every vector of one robot."""
@@ -44,7 +71,7 @@ class Layouts:
     amp: Layout  #: one frame of the motion prior
 
 
-def layouts(robot: RobotSpec, latent: int = 16) -> Layouts:
+def layouts(robot: Jointed, latent: int = 16) -> Layouts:
     """The vectors of `robot`; `latent` is the size of each of the encoder's three heads."""
     _require_mirror_symmetry(robot)
     proprioception = _proprioception(robot)
@@ -57,11 +84,11 @@ def layouts(robot: RobotSpec, latent: int = 16) -> Layouts:
     )
 
 
-def _joints(name: str, robot: RobotSpec, scale: float | tuple[float, ...] = 1.0) -> Segment:
+def _joints(name: str, robot: Jointed, scale: float | tuple[float, ...] = 1.0) -> Segment:
     return Segment(name, len(robot.joints), robot.joint_mirror, scale)
 
 
-def _proprioception(robot: RobotSpec) -> Layout:
+def _proprioception(robot: Jointed) -> Layout:
     """Joint positions are (q - q_0) / action_scale, so that an action equals the position it asks for.
 
     All three commands have the scale 2: with 0.2 for the yaw rate a policy learned to walk and never to turn.
@@ -71,7 +98,7 @@ def _proprioception(robot: RobotSpec) -> Layout:
         Segment("angular_velocity", 3, AXIAL, 0.2),
         Segment("gravity", 3, POLAR),
         Segment("command", 3, COMMAND, 2.0),
-        _joints("joint_position", robot, tuple(float(1.0 / s) for s in robot.values("action_scale"))),
+        _joints("joint_position", robot, tuple(float(1.0 / j.action_scale) for j in robot.joints)),
         _joints("joint_velocity", robot, 0.1),
         _joints("previous_action", robot),
     )
@@ -100,7 +127,7 @@ def _estimates(latent: int) -> Layout:
     )
 
 
-def _amp(robot: RobotSpec) -> Layout:
+def _amp(robot: Jointed) -> Layout:
     """Raw SI values, joint positions absolute: the discriminators' running normaliser does the scaling."""
     return Layout.of(
         "amp",
@@ -114,7 +141,7 @@ def _amp(robot: RobotSpec) -> Layout:
     )
 
 
-def _require_mirror_symmetry(robot: RobotSpec) -> None:
+def _require_mirror_symmetry(robot: Jointed) -> None:
     """Mirroring twice must give the robot back, and its default pose must be its own mirror image."""
     for joint in robot.joints:
         partner = robot.joints[robot.joint_index(joint.mirror_name)]

@@ -89,7 +89,7 @@ def render(tile: Tile) -> np.ndarray | None:
     """(height, width, 3) uint8 picture of the boxes, or None on a machine without OpenGL."""
     import mujoco
 
-    from ssr.viewer.offscreen import Offscreen, working_backend
+    from ssr.pictures.offscreen import Offscreen, working_backend
 
     if working_backend() is None:
         return None
@@ -103,7 +103,7 @@ def render(tile: Tile) -> np.ndarray | None:
 
 def _camera(tile: Tile):
     """Seen from below, so that risers show: from the start where the tile climbs, else from its far end."""
-    from ssr.viewer.offscreen import onlooker
+    from ssr.pictures.offscreen import onlooker
 
     azimuth = 125.0 if tile.end_height < 0 else 55.0
     return onlooker((tile.length / 2, 0.0, tile.end_height / 2), 1.35 * tile.length + 1.5, azimuth, -25.0)
@@ -112,7 +112,7 @@ def _camera(tile: Tile):
 def _scene(tile: Tile):
     import mujoco
 
-    from ssr.viewer.offscreen import dress
+    from ssr.pictures.offscreen import dress
 
     spec = mujoco.MjSpec()
     dress(spec, width=RENDER_SIZE[0], height=RENDER_SIZE[1])

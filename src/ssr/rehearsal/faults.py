@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ssr.deployment.config import FaultConfig, FaultKind
 from ssr.deployment.messages import Header, Image, Imu, JointState, Message, nanoseconds, stamp
+from ssr.rehearsal.config import FaultConfig, FaultKind
 
 CLOCK_JUMP = -3_600_000_000_000  #: ns by which the robot's clock jumps
 LOSS = 0.2  #: share of messages lost

@@ -8,10 +8,10 @@ from math import ceil
 
 import numpy as np
 
-from ssr.deployment.config import TrialConfig
-from ssr.deployment.simulated_robot import Truth
 from ssr.evaluation.conditions import LOOK_AHEAD
 from ssr.evaluation.intervals import wilson
+from ssr.rehearsal.config import TrialConfig
+from ssr.rehearsal.simulated_robot import Truth
 from ssr.task.config import TerminationConfig
 from ssr.terrain.settings import check_kind, parse_setting, setting_at
 from ssr.terrain.strip import STRIP_LENGTH, make_strip

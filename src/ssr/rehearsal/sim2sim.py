@@ -9,10 +9,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssr.deployment.config import NetworkConfig, TrialConfig
-from ssr.deployment.operator import PAUSE, Operator
-from ssr.deployment.trial import Outcome, length_for, outcome, steer
+from ssr.deployment.config import DdsConfig
 from ssr.errors import UserError
+from ssr.rehearsal.config import TrialConfig
+from ssr.rehearsal.operator import PAUSE, Operator
+from ssr.rehearsal.trial import Outcome, length_for, outcome, steer
 
 START_SECONDS = 60.0  #: for both processes to be up and the robot to stand on its feet
 SETTLE = 1.0  #: s of standing still before the way begins
@@ -78,7 +79,7 @@ def deploy_words(site: Site, domain: int) -> list[str]:
 
 def run_trial(site: Site, trial: TrialConfig, *, domain: int, seed: int) -> Outcome:
     """One trial by the wall clock: up from the gantry, on to the feet, along the strip."""
-    operator = Operator(NetworkConfig(domain=domain))
+    operator = Operator(DdsConfig(domain=domain))
     with ExitStack() as stack:
         robot = Process(*robot_words(site, length_for(trial), domain, seed))
         stack.callback(robot.end)

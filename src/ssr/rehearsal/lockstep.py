@@ -6,20 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ssr.deployment import luck
-from ssr.deployment.config import ControllerConfig, GantryConfig, TrialConfig
+from ssr.deployment.config import ControllerConfig
 from ssr.deployment.contract import CameraContract
 from ssr.deployment.controller import Controller, Phase
+from ssr.deployment.depth_messages import as_image, image_message
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
 from ssr.deployment.exported import Exported
-from ssr.deployment.faults import Fault
 from ssr.deployment.messages import Twist, Vector3, nanoseconds
 from ssr.deployment.onnx_policy import OnnxPolicy
-from ssr.deployment.robot_messages import as_image, image_message, imu_message, joint_message
-from ssr.deployment.simulated_camera import SimulatedCamera
-from ssr.deployment.simulated_robot import STEP, SimulatedRobot
 from ssr.deployment.thinking import Immediate
-from ssr.deployment.trial import Outcome, fall, outcome, steer
+from ssr.rehearsal import luck
+from ssr.rehearsal.config import GantryConfig, TrialConfig
+from ssr.rehearsal.faults import Fault
+from ssr.rehearsal.sensor_messages import imu_message, joint_message
+from ssr.rehearsal.simulated_camera import SimulatedCamera
+from ssr.rehearsal.simulated_robot import STEP, SimulatedRobot
+from ssr.rehearsal.trial import Outcome, fall, outcome, steer
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 

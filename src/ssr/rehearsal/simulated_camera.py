@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ssr.deployment.simulated_robot import SimulatedRobot
+from ssr.rehearsal.simulated_robot import SimulatedRobot
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig

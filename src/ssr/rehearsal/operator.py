@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ssr.deployment.config import NetworkConfig, TopicNames
+from ssr.deployment.config import DdsConfig, TopicNames
 from ssr.deployment.messages import String, Twist, Vector3
 from ssr.deployment.topics import Network
 
@@ -17,7 +17,7 @@ REPEAT = 0.5  #: s after which a request that was not granted is made again
 
 
 class Operator:
-    def __init__(self, network: NetworkConfig, topics: TopicNames | None = None) -> None:
+    def __init__(self, network: DdsConfig, topics: TopicNames | None = None) -> None:
         names, joined = topics or TopicNames(), Network(network)
         self._requests = joined.writer(names.request, String, depth=4)
         self._velocity = joined.writer(names.velocity, Twist)

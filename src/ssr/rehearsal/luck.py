@@ -8,9 +8,9 @@ import mujoco
 import numpy as np
 import torch
 
-from ssr.deployment.simulated_robot import SensorNoise, SimulatedRobot
 from ssr.physics.simulator import Dynamics
 from ssr.physics.world import terrain_name
+from ssr.rehearsal.simulated_robot import SensorNoise, SimulatedRobot
 from ssr.task.config import NoiseConfig, RandomizationConfig
 from ssr.task.randomization import draw_dynamics
 from ssr.vision.camera import CameraConfig

@@ -11,16 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ssr.deployment.config import RobotProcessConfig
-from ssr.deployment.faults import Fault
+from ssr.deployment.depth_messages import image_message
 from ssr.deployment.messages import Image, Imu, JointCommand, JointState, String
-from ssr.deployment.operator import TRUTH
 from ssr.deployment.realtime import Beat, claim_priority, come_first
-from ssr.deployment.robot_messages import image_message, imu_message, joint_message
-from ssr.deployment.simulated_camera import SimulatedCamera
-from ssr.deployment.simulated_robot import STEP, SimulatedRobot
 from ssr.deployment.topics import Network, Writer
-from ssr.deployment.trial import fall
+from ssr.rehearsal.config import RobotProcessConfig
+from ssr.rehearsal.faults import Fault
+from ssr.rehearsal.operator import TRUTH
+from ssr.rehearsal.sensor_messages import imu_message, joint_message
+from ssr.rehearsal.simulated_camera import SimulatedCamera
+from ssr.rehearsal.simulated_robot import STEP, SimulatedRobot
+from ssr.rehearsal.trial import fall
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from ssr.deployment.config import GantryConfig
-from ssr.deployment.motors import Motors
 from ssr.physics.world import PhysicsConfig, build_world, show_tile
+from ssr.rehearsal.config import GantryConfig
+from ssr.rehearsal.motors import Motors
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 

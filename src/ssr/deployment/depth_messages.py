@@ -1,37 +1,13 @@
-"""The simulated robot's side of the topics: sensors into messages, images out of them."""
+"""Depth images as messages, and back."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ssr.deployment.contract import CameraContract
-from ssr.deployment.messages import Header, Image, Imu, JointState, Quaternion, Vector3, stamp
-
-if TYPE_CHECKING:  # a controller reads images without knowing of simulation
-    from ssr.deployment.simulated_robot import SimulatedRobot
+from ssr.deployment.messages import Header, Image, stamp
 
 ENCODING = "16UC1"
-UNKNOWN = np.zeros(9)  #: covariances nobody knows
-
-
-def joint_message(robot: SimulatedRobot, nanoseconds: int) -> JointState:
-    position, velocity, torque = robot.joint_state()
-    return JointState(Header(stamp(nanoseconds), ""), robot.joint_names, position, velocity, torque)
-
-
-def imu_message(robot: SimulatedRobot, nanoseconds: int) -> Imu:
-    (w, x, y, z), rate = robot.attitude()
-    return Imu(
-        Header(stamp(nanoseconds), robot.robot.base_link),
-        Quaternion(x, y, z, w),
-        UNKNOWN,
-        Vector3(*rate),
-        UNKNOWN,
-        Vector3(),
-        UNKNOWN,
-    )
 
 
 def image_message(image: np.ndarray, nanoseconds: int) -> Image:
