@@ -11,7 +11,7 @@ import torch
 
 from ssr.deployment.config import ControllerConfig, StandConfig
 from ssr.deployment.contract import Contract
-from ssr.deployment.controller import Controller, Phase, Targets
+from ssr.deployment.controller import Controller, JointTargets, Phase
 from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3, stamp
 from ssr.deployment.thinking import Immediate
 from ssr.export.policy import export, make_contract
@@ -124,7 +124,7 @@ class Bench:
             zero,
         )
 
-    def tick(self, count: int = 1) -> Targets:
+    def tick(self, count: int = 1) -> JointTargets:
         for _ in range(count):
             if self.says["joints"]:
                 self.controller.hear_joints(self.now, self.joints())

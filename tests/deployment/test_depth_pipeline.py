@@ -52,7 +52,7 @@ def test_pipeline_matches_the_camera_of_training(contract: Contract, kind: str) 
     for x in (1.0, 1.8):
         robot, tile = standing(kind, x)
         eye = Eye(contract.camera)
-        camera = SimulatedCamera(robot.robot, tile)
+        camera = SimulatedCamera(robot.robot, tile, CameraConfig())
         for _ in range(4):
             seen = eye.see(camera.of(robot))
         wanted = as_trained(robot, tile)

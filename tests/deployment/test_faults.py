@@ -17,6 +17,7 @@ from ssr.deployment.exported import Exported, read
 from ssr.rehearsal.config import FaultConfig, GantryConfig
 from ssr.rehearsal.faults import Fault
 from ssr.rehearsal.lockstep import Lockstep
+from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import strip
 from ssr.robots import load
 
@@ -28,7 +29,13 @@ def hanging(policy: Exported, kind: str = "none") -> Lockstep:
     """A robot in the air whose policy acts."""
     fault = Fault(FaultConfig(kind=kind, after=AFTER))  # type: ignore[arg-type]
     world = Lockstep(
-        policy, load("x2"), strip("flat"), config=CONFIG, gantry=GantryConfig(mode="hold"), fault=fault
+        policy,
+        Training(),
+        load("x2"),
+        strip("flat"),
+        config=CONFIG,
+        gantry=GantryConfig(mode="hold"),
+        fault=fault,
     )
     ticks(world, lambda: world.now >= 0.05)
     assert world.controller.request(world.now, "stand") == ""
@@ -94,7 +101,7 @@ def test_a_robot_without_commands_damps_itself(policy: Exported) -> None:
 
 def test_the_same_seed_is_the_same_trial_to_the_last_bit(policy: Exported) -> None:
     def walk(seed: int) -> tuple[float, ...]:
-        world = Lockstep(policy, load("x2"), strip("stairs_up", "0.1/0.3"), seed=seed)
+        world = Lockstep(policy, Training(), load("x2"), strip("stairs_up", "0.1/0.3"), seed=seed)
         world.scatter()
         world.listen()
         world.controller.begin_walk()

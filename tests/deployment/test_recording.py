@@ -45,7 +45,7 @@ MESSAGES: dict[str, Message] = {
 
 def test_every_message_is_decoded_by_another_implementation(tmp_path: Path) -> None:
     path = tmp_path / "a.mcap"
-    tape = recording.Recording(path, {"ssr_contract": {"json": "{}"}})
+    tape = recording.Tape(path, {"ssr_contract": {"json": "{}"}})
     for topic, message in MESSAGES.items():
         tape.add(topic, message)
     tape.close()
@@ -72,8 +72,8 @@ WRITER = """
 import sys, time
 from pathlib import Path
 from ssr.deployment.messages import String
-from ssr.deployment.recording import Recording
-tape = Recording(Path(sys.argv[1]))
+from ssr.deployment.recording import Tape
+tape = Tape(Path(sys.argv[1]))
 for i in range(10_000):
     tape.add("count", String(str(i)))
     if i == 999:
@@ -98,7 +98,7 @@ def test_a_killed_writer_leaves_a_readable_recording(tmp_path: Path) -> None:
 
 
 def test_log_times_follow_the_steady_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tape = recording.Recording(tmp_path / "t.mcap")
+    tape = recording.Tape(tmp_path / "t.mcap")
     for i in range(20):
         tape.add("count", String(str(i)))
         monkeypatch.setattr(time, "time_ns", lambda i=i: 10**18 * (-1) ** i)  # the wall clock goes mad
@@ -111,7 +111,7 @@ def test_a_full_disk_stops_the_recording_not_the_robot(tmp_path: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("no /dev/full here")
-    tape = recording.Recording(tmp_path / "f.mcap")
+    tape = recording.Tape(tmp_path / "f.mcap")
     tape._file.flush()
     broken = full.open("wb", buffering=0)
     tape._writer._Writer__stream = broken  # type: ignore[attr-defined]
@@ -124,5 +124,5 @@ def test_a_full_disk_stops_the_recording_not_the_robot(tmp_path: Path) -> None:
 def test_an_existing_recording_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "a.mcap").write_bytes(b"precious")
     with pytest.raises(UserError, match="Cannot record"):
-        recording.Recording(tmp_path / "a.mcap")
+        recording.Tape(tmp_path / "a.mcap")
     assert (tmp_path / "a.mcap").read_bytes() == b"precious"

@@ -25,9 +25,9 @@ def run(rounds: int = 7) -> dict[str, float]:
     """
     torch.set_num_threads(1)  # small tensors: a second thread only waits, physics has its own
     generator = torch.Generator().manual_seed(0)
-    course = Course(WORLDS, generator)
+    course = MixedWorlds(WORLDS, generator)
     rates = alternate({"env": course.step_task, "raw": course.replay}, rounds)
-    courses = {n: Course(n, generator, steps) for n, steps in SPREAD.items()}
+    courses = {n: MixedWorlds(n, generator, steps) for n, steps in SPREAD.items()}
     spread = alternate({str(n): c.step_task for n, c in courses.items()}, 3 * rounds)
     return {
         "raw_steps_per_s": round(median(rates["raw"]), 1),
@@ -37,7 +37,7 @@ def run(rounds: int = 7) -> dict[str, float]:
     }
 
 
-class Course:
+class MixedWorlds:
     """Worlds on mixed terrain at every level, no camera."""
 
     def __init__(self, worlds: int, generator: torch.Generator, steps: int = BLOCK) -> None:

@@ -34,7 +34,7 @@ def run(rounds: int = 5) -> dict[str, float]:
     runs one such process per core.
     """
     torch.set_num_threads(1)
-    trials = Trials(Course.of("stairs_up", 0.15, 0.30))
+    trials = EndlessTrials(Course.of("stairs_up", 0.15, 0.30))
     rates = alternate({"trials": trials.go_on, "raw": trials.replay}, rounds)
     steps = TRIALS * SECONDS / trials.worlds.env.config.control_period
     return {
@@ -46,7 +46,7 @@ def run(rounds: int = 5) -> dict[str, float]:
     }
 
 
-class Trials:
+class EndlessTrials:
     """One chunk of trials that goes on for ever."""
 
     def __init__(self, course: Course) -> None:

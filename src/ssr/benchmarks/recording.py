@@ -13,7 +13,7 @@ from ssr.task.env import TraversalEnv
 from ssr.task.transition import Observation, Transition
 
 
-class Recording:
+class RandomWalk:
     """`steps` control steps of `worlds` worlds under random actions, with the camera on."""
 
     def __init__(self, config: TrainConfig, worlds: int) -> None:

@@ -15,7 +15,7 @@ import torch
 
 from ssr.benchmarks.blocks import median_ratio
 from ssr.benchmarks.memory import peak_tensor_bytes
-from ssr.benchmarks.recording import Recording
+from ssr.benchmarks.recording import RandomWalk
 from ssr.learning import presets, worlds
 from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
@@ -131,7 +131,7 @@ def compare_symmetries(rounds: int) -> dict[str, float]:
     """SSR ÷ input_symmetry on the same recorded experience, one core: encoder time, update time, memory."""
     torch.set_num_threads(1)
     config = presets.preset("cpu")
-    recording = Recording(config, config.env.num_envs // 2)
+    recording = RandomWalk(config, config.env.num_envs // 2)
     settings = {"ssr": config, "input": replace(config, ablation=INPUT_SYMMETRY)}
     learners = {name: recording.learner(setting) for name, setting in settings.items()}
     for learner in learners.values():
@@ -152,7 +152,7 @@ def compare_symmetries(rounds: int) -> dict[str, float]:
     }
 
 
-def _memory(recording: Recording, config: TrainConfig) -> int:
+def _memory(recording: RandomWalk, config: TrainConfig) -> int:
     """Peak tensor bytes of a learner over one iteration; environment and recording do not count."""
 
     def work() -> object:
@@ -182,7 +182,7 @@ def paper_memory_ratio() -> float:
     )
     peaks: dict[str, list[int]] = {"ssr": [], "input": []}
     for count in SMALL_WORLDS:
-        recording = Recording(small, count)
+        recording = RandomWalk(small, count)
         for name, ablation in (("ssr", AblationConfig()), ("input", INPUT_SYMMETRY)):
             peaks[name].append(_memory(recording, replace(small, ablation=ablation)))
     few, many = SMALL_WORLDS

@@ -39,7 +39,7 @@ Pose = Literal["stand", "step", "reach"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class CameraOptions:
     """Show what the robot's depth camera sees on a terrain tile, beside what an onlooker sees."""
 
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "stairs_up"
@@ -64,13 +64,13 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr camera", args=argv)
+    options = tyro.cli(CameraOptions, prog="ssr camera", args=argv)
     if options.picture is not None:
         check_picture(options.picture)
     tile = _tile(options)
     robot = load(options.robot)
     config = CameraConfig(sensor=SensorConfig(enabled=options.sensor))
-    scene = Scene(robot, tile, options.x, options.pose)
+    scene = StandingRobot(robot, tile, options.x, options.pose)
     depth = scene.depth(config, options.seed)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{robot.title} on {_title(tile)}, base at x = {scene.x:.2f} m, z = {scene.z:.2f} m")
@@ -85,7 +85,7 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _tile(options: Options) -> Tile:
+def _tile(options: CameraOptions) -> Tile:
     kind = check_kind(options.terrain)
     if options.seed < 0:
         raise UserError(f"Seed {options.seed}: expected 0 or more.")
@@ -101,7 +101,7 @@ def _title(tile: Tile) -> str:
     return f"{tile.kind}{level}: {describe(tile.kind, tile.setting)}"
 
 
-class Scene:
+class StandingRobot:
     """The robot, its soles on the tile, not moving."""
 
     def __init__(self, robot: RobotSpec, tile: Tile, x: float | None, pose: Pose) -> None:
@@ -180,7 +180,7 @@ class Scene:
         return ends
 
 
-def _save(path: Path, scene: Scene, depth: np.ndarray, config: CameraConfig) -> None:
+def _save(path: Path, scene: StandingRobot, depth: np.ndarray, config: CameraConfig) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -202,7 +202,7 @@ def _save(path: Path, scene: Scene, depth: np.ndarray, config: CameraConfig) -> 
     os.replace(temporary, path)
 
 
-def _draw_from_the_side(axes: Any, scene: Scene, depth: np.ndarray, config: CameraConfig) -> None:
+def _draw_from_the_side(axes: Any, scene: StandingRobot, depth: np.ndarray, config: CameraConfig) -> None:
     """For machines without OpenGL: the ground's profile, the robot as sticks, the bounds of the view."""
     x = np.arange(scene.x - 1.0, scene.x + 2.5, 0.005)
     ground = scene.tile.heights(np.stack([x, np.zeros_like(x)], axis=-1))

@@ -15,7 +15,7 @@ DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class CompareOptions:
     runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
     """Run directories, or folders with a results.json."""
     out: Path = Path("out/compare.html")
@@ -23,7 +23,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr compare", description=DESCRIPTION, args=argv)
+    options = tyro.cli(CompareOptions, prog="ssr compare", description=DESCRIPTION, args=argv)
     from rich.console import Console
 
     from ssr.errors import UserError

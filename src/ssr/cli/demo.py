@@ -48,7 +48,7 @@ def show_terrain(out: Path, level: int) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ssr.cli.camera import Scene
+    from ssr.cli.camera import StandingRobot
     from ssr.robots import load
     from ssr.terrain.kinds import make_tile
     from ssr.terrain.settings import describe
@@ -61,7 +61,7 @@ def show_terrain(out: Path, level: int) -> Path:
     camera = CameraConfig()
     for column, kind in zip(axes.T, KINDS, strict=True):
         tile = make_tile(kind, level if kind != "flat" else None)
-        scene = Scene(load("x2"), tile, None, "step" if kind == "flat" else "stand")
+        scene = StandingRobot(load("x2"), tile, None, "step" if kind == "flat" else "stand")
         depth = scene.depth(camera, 0)
         picture = scene.onlooker(depth, camera)
         if picture is not None:

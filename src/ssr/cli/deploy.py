@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from ssr.deployment.config import DeployConfig, require_packages
 
+if TYPE_CHECKING:
+    from ssr.robots.spec import RobotSpec
+
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DeployOptions:
     """Run an exported policy on a robot, over ROS 2 topics (no ROS installation is needed).
 
     Without --arm nothing is sent: the controller listens, computes and records. The robot goes from idle to
@@ -26,20 +29,17 @@ class Options:
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run directory on which `ssr export` was run."""
     robot: str | None = None
-    """The robot's TOML file, if it is your own; shipped robots are known by the contract."""
+    """A robot's name or TOML file: compare the contract with that description first (needs MuJoCo here)."""
     config: Annotated[DeployConfig, tyro.conf.arg(name="")] = field(default_factory=DeployConfig)
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr deploy", args=argv)
+    options = tyro.cli(DeployOptions, prog="ssr deploy", args=argv)
     require_packages()
-    from ssr import robots
     from ssr.deployment import exported
-    from ssr.deployment.contract import check_robot
     from ssr.deployment.runtime import Runtime
 
-    policy = exported.read(options.run)
-    check_robot(policy.contract, robots.load(options.robot or policy.contract.robot))
+    policy = exported.read(options.run, _described(options.robot))
     report = Runtime(policy, options.config, options.run).run()
     print(
         f"{report.seconds:.1f} s: {report.command_rate:.0f} commands/s ({report.skipped_commands} skipped), "
@@ -48,3 +48,12 @@ def run(argv: list[str]) -> int:
     if report.recording is not None:
         print(f"recorded: {report.recording}")
     return 0
+
+
+def _described(name: str | None) -> RobotSpec | None:
+    """The robot to compare with, if one is named: describing it takes packages a robot need not have."""
+    if name is None:
+        return None
+    from ssr import robots
+
+    return robots.load(name)

@@ -22,7 +22,7 @@ Writes RUN/eval/results.json and report.html. Stopped and started again, it goes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class EvalOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
     terrain: str = "all"
@@ -68,7 +68,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr eval", description=DESCRIPTION, args=argv)
+    options = tyro.cli(EvalOptions, prog="ssr eval", description=DESCRIPTION, args=argv)
     from rich.console import Console
 
     from ssr.evaluation import courses, report

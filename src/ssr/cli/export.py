@@ -8,11 +8,11 @@ from typing import Annotated
 
 import tyro
 
-from ssr.deployment.config import require_packages
+from ssr.deployment.config import TO_EXPORT, require_packages
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ExportOptions:
     """Write policy.onnx and contract.json into a run directory, from the run's newest weights.
 
     The ONNX file holds encoder, estimator and actor, with the memory going in and out; the contract holds
@@ -24,8 +24,8 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr export", args=argv)
-    require_packages()
+    options = tyro.cli(ExportOptions, prog="ssr export", args=argv)
+    require_packages(TO_EXPORT)
     from ssr.deployment.exported import CONTRACT, ONNX
     from ssr.export.policy import export
 

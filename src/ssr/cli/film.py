@@ -18,7 +18,7 @@ expected to land, right orange and left blue, as wide as the uncertainty."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class FilmOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "stairs_down"
@@ -40,7 +40,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr film", description=DESCRIPTION, args=argv)
+    options = tyro.cli(FilmOptions, prog="ssr film", description=DESCRIPTION, args=argv)
     from rich.console import Console
     from rich.progress import Progress
 

@@ -88,7 +88,7 @@ class Show:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ReportOptions:
     """Quality of every clip, and seconds per terrain type as in Table 11."""
 
     robot: str = "x2"
@@ -105,7 +105,7 @@ Command = (
     Annotated[Retarget, tyro.conf.subcommand("retarget")]
     | Annotated[Build, tyro.conf.subcommand("build")]
     | Annotated[Show, tyro.conf.subcommand("show")]
-    | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[ReportOptions, tyro.conf.subcommand("report")]
 )
 
 
@@ -119,7 +119,7 @@ def run(argv: list[str]) -> int:
             return _build(command, robot)
         case Show():
             return _show(command, robot)
-        case Report():
+        case ReportOptions():
             return _report(command, robot)
 
 
@@ -242,7 +242,7 @@ def _picture(path: Path, clip: Clip, robot: RobotSpec) -> None:
     figure.save(path, clip, Kinematics(robot))
 
 
-def _report(command: Report, robot: RobotSpec) -> int:
+def _report(command: ReportOptions, robot: RobotSpec) -> int:
     clips, left_out = store.load(command.file or store.shipped(robot))
     rows = [c.quality for c in clips] + left_out
     if command.json:

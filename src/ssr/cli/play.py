@@ -23,7 +23,7 @@ blue, two standard deviations wide. Footprints: green where well supported, else
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class PlayOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "flat"
@@ -47,7 +47,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr play", description=DESCRIPTION, args=argv)
+    options = tyro.cli(PlayOptions, prog="ssr play", description=DESCRIPTION, args=argv)
     import threading
 
     import torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -12,13 +13,15 @@ from ssr.rehearsal.config import RobotProcessConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RobotSimOptions:
     """A robot in MuJoCo behind the topics of a real one: joint states and IMU at 1 kHz, depth images.
 
     It hangs on a gantry until it has been commanded with stiffness for a while, is then let down and stands
     on its own feet. Faults can be rehearsed: --fault.kind frozen-joints --fault.after 5.
     """
 
+    run: Path | None = None
+    """A run whose task this is to be: its camera and its endings; without one, the paper's."""
     robot: str = "x2"
     """A robot's name, or the path of your own robot.toml."""
     terrain: str = "flat"
@@ -33,12 +36,14 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr robot-sim", args=argv)
+    options = tyro.cli(RobotSimOptions, prog="ssr robot-sim", args=argv)
     require_packages()
     from ssr import robots
     from ssr.rehearsal.robot_process import RobotProcess
+    from ssr.rehearsal.training import Training
     from ssr.rehearsal.trial import strip
 
     tile = strip(options.terrain, options.setting, options.level, options.length)
-    RobotProcess(robots.load(options.robot), tile, options.config).run()
+    training = Training() if options.run is None else Training.of(options.run)
+    RobotProcess(robots.load(options.robot), tile, options.config, training).run()
     return 0

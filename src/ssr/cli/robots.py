@@ -15,7 +15,7 @@ from ssr.robots.spec import RobotSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RobotsOptions:
     """List the robots, or describe one: body, joints, sole and camera."""
 
     robot: Annotated[str | None, tyro.conf.Positional] = None
@@ -23,7 +23,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr robots", args=argv)
+    options = tyro.cli(RobotsOptions, prog="ssr robots", args=argv)
     console = Console()
     if options.robot is None:
         console.print(_overview())

@@ -18,7 +18,7 @@ from ssr.rehearsal.config import TrialConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Sim2simOptions:
     """Run an exported policy on the simulated robot and report success per terrain.
 
     By default as on a robot: `ssr robot-sim` and `ssr deploy` as two processes, by the wall clock. With
@@ -51,14 +51,15 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr sim2sim", args=argv)
+    options = tyro.cli(Sim2simOptions, prog="ssr sim2sim", args=argv)
     require_packages()
     from ssr import robots
     from ssr.deployment import exported
     from ssr.rehearsal import lockstep, sim2sim
+    from ssr.rehearsal.training import Training
     from ssr.rehearsal.trial import length_for, rate, strip
 
-    policy = exported.read(options.run)
+    policy, training = exported.read(options.run), Training.of(options.run)
     name = options.robot or policy.contract.robot
     robot = robots.load(name)
     exported.check_robot(policy.contract, robot)
@@ -77,7 +78,13 @@ def run(argv: list[str]) -> int:
             if options.lockstep:
                 outcomes.append(
                     lockstep.run_trial(
-                        policy, robot, tile, options.config, seed=seed, randomize=options.randomize
+                        policy,
+                        training,
+                        robot,
+                        tile,
+                        options.config,
+                        seed=seed,
+                        randomize=options.randomize,
                     )
                 )
             else:

@@ -28,7 +28,7 @@ from ssr.terrain.tile import KINDS, Tile
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class TerrainOptions:
     """Describe one terrain tile (8 m × 4 m) or evaluation strip (22 m of one setting), or draw it.
 
     Without a kind, all kinds are listed with their easiest and hardest settings.
@@ -50,7 +50,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr terrain", args=argv)
+    options = tyro.cli(TerrainOptions, prog="ssr terrain", args=argv)
     console = Console()
     if options.kind is None:
         console.print(_kinds())
@@ -65,7 +65,7 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _build(name: str, options: Options) -> Tile:
+def _build(name: str, options: TerrainOptions) -> Tile:
     kind = check_kind(name)
     if options.seed < 0:
         raise UserError(f"Seed {options.seed}: expected 0 or more.")

@@ -11,18 +11,22 @@ from typing import Literal
 from ssr.errors import UserError
 
 MAX_DOMAIN = 232  #: the highest DDS domain whose ports exist
-PACKAGES = ("onnx", "onnxscript", "onnxruntime", "cyclonedds", "mcap", "lz4", "pyrealsense2")
+ON_A_ROBOT = ("onnxruntime", "cyclonedds", "mcap", "lz4", "pyrealsense2")
+TO_EXPORT = ("onnx", "onnxscript", "onnxruntime")
 
 
-def require_packages() -> None:
+def require_packages(names: tuple[str, ...] = ON_A_ROBOT) -> None:
     """Deployment's own packages are an extra; say so in one line if they are not there."""
-    missing = [name for name in PACKAGES if find_spec(name) is None]
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise UserError(f"Deployment needs {', '.join(missing)}: pip install 'ssr[deploy]'.")
-    try:
-        import_module("pyrealsense2")
-    except ImportError as error:
-        raise UserError(f"pyrealsense2 cannot be loaded ({error}): install Debian's libusb-1.0-0.") from None
+    if "pyrealsense2" in names:
+        try:
+            import_module("pyrealsense2")
+        except ImportError as error:
+            raise UserError(
+                f"pyrealsense2 cannot be loaded ({error}): install Debian's libusb-1.0-0."
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True)

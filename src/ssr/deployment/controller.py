@@ -19,7 +19,7 @@ from ssr.deployment.contract import Contract
 from ssr.deployment.messages import Imu, JointState, Twist
 from ssr.deployment.proprioception import Proprioception
 from ssr.deployment.robot_state import JointOrder, read_attitude
-from ssr.deployment.safety import NEVER, Senses
+from ssr.deployment.safety import NEVER, RobotSenses
 from ssr.deployment.thinking import Thinker
 from ssr.errors import UserError
 
@@ -34,7 +34,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Targets:
+class JointTargets:
     """What the joints are to do, in the contract's order."""
 
     position: np.ndarray  #: (J,) rad
@@ -55,7 +55,7 @@ class Controller:
     def __init__(self, contract: Contract, thinker: Thinker, config: ControllerConfig | None = None) -> None:
         self.contract, self.config = contract, config or ControllerConfig()
         self.phase, self.reason = Phase.IDLE, ""
-        self.senses = Senses(contract, self.config.safety)
+        self.senses = RobotSenses(contract, self.config.safety)
         self.counts: Counter[str] = Counter(missed=0, clamped=0, malformed=0)
         self.last_step: Step | None = None  #: of the newest question put to the policy
         self.last_action = np.zeros(len(contract.joints))
@@ -157,7 +157,7 @@ class Controller:
 
     # ---- what it does -----------------------------------------------------------------------------------
 
-    def tick(self, now: float, number: int) -> Targets:
+    def tick(self, now: float, number: int) -> JointTargets:
         """One command period: number counts them since the start, and skips those that were slept through."""
         per = self.contract.commands_per_action
         passed = number // per - (self._last_tick // per if self._last_tick is not None else -1)
@@ -229,22 +229,22 @@ class Controller:
         if self.phase is not Phase.DAMP:
             self.phase, self.reason = Phase.DAMP, reason
 
-    def _targets(self, now: float) -> Targets:
+    def _targets(self, now: float) -> JointTargets:
         if self.phase is Phase.WALK and self._target is not None:
-            return Targets(position=self._target, stiffness=self._kp, damping=self._kd)
+            return JointTargets(position=self._target, stiffness=self._kp, damping=self._kd)
         if self.phase in (Phase.STAND, Phase.WALK):
             return self._standing(now)
         zero = np.zeros_like(self._kp)
         damping = self._kd * self.config.damping if self.phase is Phase.DAMP else zero
-        return Targets(position=self._default, stiffness=zero, damping=damping)
+        return JointTargets(position=self._default, stiffness=zero, damping=damping)
 
-    def _standing(self, now: float) -> Targets:
+    def _standing(self, now: float) -> JointTargets:
         """A smooth way into the default pose, the stiffness growing from the policy's to the standing one."""
         stand = self.config.stand
         share = float(np.clip((now - self._stand_at) / max(stand.seconds, 1e-6), 0.0, 1.0))
         smooth = share * share * (3.0 - 2.0 * share)
         factor = 1.0 + (stand.stiffness - 1.0) * smooth
-        return Targets(
+        return JointTargets(
             position=self._stand_from + (self._default - self._stand_from) * smooth,
             stiffness=self._kp * factor,
             damping=self._kd * np.sqrt(factor),

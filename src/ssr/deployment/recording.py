@@ -27,7 +27,7 @@ CHUNK_BYTES = 1 << 20
 WAITING = 20_000  #: messages that may wait for the disk before new ones are dropped
 
 
-class Recording:
+class Tape:
     """Hand it messages with `add`; `close` completes the file."""
 
     def __init__(self, path: Path, metadata: dict[str, dict[str, str]] | None = None) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ssr.deployment.config import DeployConfig
 from ssr.deployment.contract import as_dict, check_joint_names
-from ssr.deployment.controller import Controller, Phase, Targets
+from ssr.deployment.controller import Controller, JointTargets, Phase
 from ssr.deployment.depth_input import Camera, DepthInput, RealSenseCamera, Seen, TopicCamera
 from ssr.deployment.exported import Exported
 from ssr.deployment.keyboard import HELP, Keyboard
@@ -33,7 +33,7 @@ from ssr.deployment.messages import (
 )
 from ssr.deployment.onnx_policy import OnnxPolicy
 from ssr.deployment.realtime import Beat, claim_priority, come_first
-from ssr.deployment.recording import Recording
+from ssr.deployment.recording import Tape
 from ssr.deployment.thinking import Background
 from ssr.deployment.topics import Network
 from ssr.errors import UserError
@@ -134,12 +134,12 @@ class Runtime:
         )
         return TopicCamera(reader, self.contract.camera)
 
-    def _open_recording(self) -> Recording | None:
+    def _open_recording(self) -> Tape | None:
         if not self.config.recording:
             return None
         default = self._run / "recordings" / f"{time.strftime('%Y%m%d-%H%M%S')}.mcap"
         contract = {"json": json.dumps(as_dict(self.contract))}
-        return Recording(self.config.record or default, {"ssr_contract": contract})
+        return Tape(self.config.record or default, {"ssr_contract": contract})
 
     def _keyboard(self) -> Keyboard | None:
         if not (self.config.keyboard and sys.stdin.isatty()):
@@ -231,7 +231,7 @@ class Runtime:
                 why = self.depth.trouble() if "depth" in answer else ""
                 self.say(f"not now: {answer}" + (f" ({why})" if why else ""))
 
-    def _send(self, targets: Targets) -> None:
+    def _send(self, targets: JointTargets) -> None:
         message = JointCommand(
             Header(stamp(), ""),
             self.contract.joint_names,

@@ -15,7 +15,7 @@ from ssr.deployment.robot_state import Attitude, Joints
 NEVER = float("-inf")
 
 
-class Senses:
+class RobotSenses:
     """The newest of everything the robot has reported, and since when."""
 
     def __init__(self, contract: Contract, config: SafetyConfig) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 
-class Policy(Protocol):
+class ActingPolicy(Protocol):
     def reset(self) -> None: ...
     def act(self, history: np.ndarray, depth: np.ndarray) -> np.ndarray: ...
 
@@ -25,7 +25,7 @@ class Thinker(Protocol):
 
 
 class Immediate:
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: ActingPolicy) -> None:
         self._policy = policy
         self._action: np.ndarray | None = None
 
@@ -44,7 +44,7 @@ class Immediate:
 class Background:
     """A thread of its own, so that inference never delays the command stream."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: ActingPolicy) -> None:
         self._policy = policy
         self._wake = threading.Condition()
         self._question: tuple[int, np.ndarray, np.ndarray] | None = None

@@ -39,7 +39,7 @@ LYING = 0.35  #: rad, a foot tilted less than this lies on the ground
 
 
 @dataclass(frozen=True, kw_only=True)
-class Feet:
+class SolePaths:
     """Both soles over time before the legs are known."""
 
     hold: np.ndarray  #: (T, 2, 3) sole centre of the foothold stood on (anything in the air)
@@ -140,7 +140,7 @@ def _feet(
     stood: list[Stance],
     found: footing.Footing,
     drift: np.ndarray,
-) -> Feet:
+) -> SolePaths:
     ankle, toe = recording.pair("ankle"), recording.pair("toe")
     frames = len(ankle)
     across = recording.pair("hip")[:, 1] - recording.pair("hip")[:, 0]
@@ -181,7 +181,7 @@ def _feet(
         for a, b in swings(stance[:, side]):
             bridge = _bridge(heading[:, side] - yaw[:, side], a, b)
             heading[a + 1 : b, side] = yaw[a + 1 : b, side] + bridge
-    return Feet(hold=hold, surface=surface, yaw=heading, pitch=angle - rest, raw=raw, stance=stance)
+    return SolePaths(hold=hold, surface=surface, yaw=heading, pitch=angle - rest, raw=raw, stance=stance)
 
 
 def _around(s: Stance, frames: int) -> np.ndarray:
@@ -217,7 +217,7 @@ def _bridge(correction: np.ndarray, a: int, b: int) -> np.ndarray:
 
 
 def _place(
-    feet: Feet, limbs: Limbs, boxes: tuple[Box, ...], bounds: list[tuple[np.ndarray, np.ndarray]] | None
+    feet: SolePaths, limbs: Limbs, boxes: tuple[Box, ...], bounds: list[tuple[np.ndarray, np.ndarray]] | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sole centres (T, 2, 3) and pitches (T, 2): rolling in stance, along the recorded path in the air."""
     position, pitch = np.empty_like(feet.raw), np.empty_like(feet.pitch)

@@ -18,7 +18,7 @@ from ssr.robots.spec import RobotSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
+class ErrorWeights:
     """How much a metre or a radian of each key point's error costs."""
 
     base_position: float = 10.0
@@ -39,7 +39,7 @@ class Weights:
 
 @dataclass(frozen=True, kw_only=True)
 class SolverSettings:
-    weights: Weights = Weights()
+    weights: ErrorWeights = ErrorWeights()
     iterations: int = 3  #: per frame, from the frame before
     start_iterations: int = 10  #: per frame of the run-up, which begins in the default pose
     run_up: int = 25  #: frames gone through backwards before the first

@@ -21,11 +21,10 @@ from ssr.rehearsal.faults import Fault
 from ssr.rehearsal.sensor_messages import imu_message, joint_message
 from ssr.rehearsal.simulated_camera import SimulatedCamera
 from ssr.rehearsal.simulated_robot import STEP, SimulatedRobot
+from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import Outcome, fall, outcome, steer
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
-
-START_JOINT_NOISE, START_YAW_NOISE = 0.05, 0.2  #: rad, as training starts
 
 
 class Eye:
@@ -44,6 +43,7 @@ class Lockstep:
     def __init__(
         self,
         exported: Exported,
+        training: Training,
         robot: RobotSpec,
         tile: Tile,
         *,
@@ -53,20 +53,20 @@ class Lockstep:
         fault: Fault | None = None,
         randomize: bool = False,
     ) -> None:
-        self.tile, self.contract = tile, exported.contract
+        self.tile, self.contract, self.training = tile, exported.contract, training
         self.robot = SimulatedRobot(
             robot,
             tile,
             seed=seed,
             gantry=gantry or GantryConfig(mode="none"),
-            noise=luck.sensor_noise() if randomize else None,
+            noise=luck.sensor_noise(training.task.noise) if randomize else None,
         )
         self.luck = None
         if randomize:
-            self.luck = luck.draw(self.robot.model.nbody - 1, len(robot.joints), seed)
+            self.luck = luck.draw(training, self.robot.model.nbody - 1, len(robot.joints), seed)
             luck.apply(self.robot, self.luck)
             self._pusher = luck.Pusher(self.luck, self.robot.rng)
-        self.camera = SimulatedCamera(robot, tile, self.luck.camera if self.luck else None)
+        self.camera = SimulatedCamera(robot, tile, training.camera, self.luck.camera if self.luck else None)
         self.eye = Eye(self.contract.camera)
         self.controller = Controller(self.contract, Immediate(OnnxPolicy(exported)), config)
         self.fault = fault or Fault()
@@ -79,10 +79,10 @@ class Lockstep:
 
     def scatter(self) -> None:
         """Start as an episode of training does: joints, heading and place a little off."""
-        rng, model = self.robot.rng, self.robot.robot
-        noise = rng.uniform(-START_JOINT_NOISE, START_JOINT_NOISE, len(model.joints))
+        rng, model, task = self.robot.rng, self.robot.robot, self.training.task
+        noise = rng.uniform(-task.start_joint_noise, task.start_joint_noise, len(model.joints))
         joints = np.clip(model.values("default") + noise, model.values("lower"), model.values("upper"))
-        yaw = float(rng.uniform(-START_YAW_NOISE, START_YAW_NOISE))
+        yaw = float(rng.uniform(-task.start_yaw_noise, task.start_yaw_noise))
         position = self.robot.data.qpos[:3].copy()
         position[1] += self.luck.lateral if self.luck else 0.0
         self.robot.place(position, joints, yaw)
@@ -102,7 +102,7 @@ class Lockstep:
 
     def steer(self, speed: float) -> None:
         truth = self.robot.truth()
-        forward, left, turn = steer(truth.yaw, float(truth.position[1]), speed)
+        forward, left, turn = steer(truth.yaw, float(truth.position[1]), speed, self.training.task.commands)
         self.controller.hear_velocity(self.now, Twist(Vector3(forward, left, 0.0), Vector3(0.0, 0.0, turn)))
 
     def tick(self) -> None:
@@ -120,6 +120,7 @@ class Lockstep:
 
 def run_trial(
     exported: Exported,
+    training: Training,
     robot: RobotSpec,
     tile: Tile,
     trial: TrialConfig,
@@ -130,7 +131,7 @@ def run_trial(
     watch: Callable[[Lockstep], None] | None = None,
 ) -> Outcome:
     """A trial that starts as training's episodes do: on the ground, the policy acting from the first step."""
-    world = Lockstep(exported, robot, tile, seed=seed, config=config, randomize=randomize)
+    world = Lockstep(exported, training, robot, tile, seed=seed, config=config, randomize=randomize)
     world.scatter()
     world.listen()
     world.controller.begin_walk()
@@ -144,7 +145,7 @@ def run_trial(
         if world.ticks % per == 0:
             if watch is not None:
                 watch(world)
-            ending = fall(world.robot.truth(), tile)
+            ending = fall(world.robot.truth(), tile, training.task.termination)
             if ending is None and world.controller.phase is Phase.DAMP:
                 ending = f"damped: {world.controller.reason}"
     return outcome(trial, world.now, float(world.robot.truth().position[0] - start), ending)

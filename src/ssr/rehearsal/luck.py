@@ -11,12 +11,10 @@ import torch
 from ssr.physics.simulator import Dynamics
 from ssr.physics.world import terrain_name
 from ssr.rehearsal.simulated_robot import SensorNoise, SimulatedRobot
-from ssr.task.config import NoiseConfig, RandomizationConfig
+from ssr.rehearsal.training import Training
+from ssr.task.config import NoiseConfig
 from ssr.task.randomization import draw_dynamics
-from ssr.vision.camera import CameraConfig
 from ssr.vision.mounting import CameraOffsets
-
-CONTROL_PERIOD = 0.02  #: s, in which action delays are counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +28,10 @@ class Luck:
     lateral: float  #: m from the middle of the strip, at the start
 
 
-def draw(bodies: int, joints: int, seed: int) -> Luck:
+def draw(training: Training, bodies: int, joints: int, seed: int) -> Luck:
     """Training's ranges at their full width."""
-    luck, camera = RandomizationConfig(), CameraConfig()
+    task, camera = training.task, training.camera
+    luck = task.randomization
     generator = torch.Generator().manual_seed(seed)
     dynamics = draw_dynamics(1, bodies, joints, luck, 1.0, generator)
     rng = np.random.default_rng(seed)
@@ -40,7 +39,7 @@ def draw(bodies: int, joints: int, seed: int) -> Luck:
     fov = np.deg2rad((camera.horizontal_fov_range, camera.vertical_fov_range))
     return Luck(
         dynamics=dynamics,
-        delay=CONTROL_PERIOD * int(rng.integers(luck.action_delay[0], luck.action_delay[1] + 1)),
+        delay=task.control_period * int(rng.integers(luck.action_delay[0], luck.action_delay[1] + 1)),
         camera=CameraOffsets(
             position=spread(camera.position_range, 3),
             turn=spread(np.deg2rad(camera.orientation_range), 3),
@@ -49,12 +48,11 @@ def draw(bodies: int, joints: int, seed: int) -> Luck:
         first_push=float(rng.uniform(0.0, luck.push_interval)),
         push_interval=luck.push_interval,
         push=max(map(abs, luck.push_velocity)),
-        lateral=float(rng.uniform(-0.5, 0.5)),
+        lateral=float(rng.uniform(-task.start_lateral, task.start_lateral)),
     )
 
 
-def sensor_noise() -> SensorNoise:
-    noise = NoiseConfig()
+def sensor_noise(noise: NoiseConfig) -> SensorNoise:
     return SensorNoise(
         joint_position=noise.joint_position,
         joint_velocity=noise.joint_velocity,

@@ -21,6 +21,7 @@ from ssr.rehearsal.operator import TRUTH
 from ssr.rehearsal.sensor_messages import imu_message, joint_message
 from ssr.rehearsal.simulated_camera import SimulatedCamera
 from ssr.rehearsal.simulated_robot import STEP, SimulatedRobot
+from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import fall
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
@@ -32,12 +33,18 @@ MOST_CATCHING_UP = 20  #: milliseconds of physics done at once after a delay
 
 class RobotProcess:
     def __init__(
-        self, robot: RobotSpec, tile: Tile, config: RobotProcessConfig, say: Callable[[str], None] = print
+        self,
+        robot: RobotSpec,
+        tile: Tile,
+        config: RobotProcessConfig,
+        training: Training,
+        say: Callable[[str], None] = print,
     ) -> None:
         self.config, self.say = config, say
+        self._limits = training.task.termination
         self.robot = SimulatedRobot(robot, tile, seed=config.seed, gantry=config.gantry)
         self._tile, self._fault = tile, Fault(config.fault, config.seed)
-        camera = SimulatedCamera(robot, tile)
+        camera = SimulatedCamera(robot, tile, training.camera)
         camera.of(self.robot)  # compiled before the clock starts
         self._notice = claim_priority(PRIORITY) if config.realtime else ""
         network, names = Network(config.network), config.topics
@@ -106,7 +113,7 @@ class RobotProcess:
             "position": [round(float(v), 4) for v in truth.position],
             "yaw": round(truth.yaw, 4),
             "hanging": truth.hanging,
-            "fall": None if truth.hanging else fall(truth, self._tile),
+            "fall": None if truth.hanging else fall(truth, self._tile, self._limits),
             "lag_ms": self._lag,
         }
         self._truth.write(String(json.dumps(content)))

@@ -13,7 +13,9 @@ from ssr.deployment.config import DdsConfig
 from ssr.errors import UserError
 from ssr.rehearsal.config import TrialConfig
 from ssr.rehearsal.operator import PAUSE, Operator
+from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import Outcome, length_for, outcome, steer
+from ssr.task.config import CommandConfig
 
 START_SECONDS = 60.0  #: for both processes to be up and the robot to stand on its feet
 SETTLE = 1.0  #: s of standing still before the way begins
@@ -64,7 +66,8 @@ class Process:
 
 
 def robot_words(site: Site, length: float, domain: int, seed: int) -> list[str]:
-    words = ["robot-sim", "--robot", site.robot, "--terrain", site.terrain, "--seed", str(seed)]
+    words = ["robot-sim", "--run", str(site.run), "--robot", site.robot, "--terrain", site.terrain]
+    words += ["--seed", str(seed)]
     words += ["--length", str(length)]
     words += ["--network.domain", str(domain)]
     words += ["--setting", site.setting] if site.setting is not None else []
@@ -73,8 +76,7 @@ def robot_words(site: Site, length: float, domain: int, seed: int) -> list[str]:
 
 
 def deploy_words(site: Site, domain: int) -> list[str]:
-    words = ["deploy", str(site.run), "--arm", "--network.domain", str(domain)]
-    return words + (["--robot", site.robot] if site.robot.endswith(".toml") else [])
+    return ["deploy", str(site.run), "--arm", "--network.domain", str(domain)]
 
 
 def run_trial(site: Site, trial: TrialConfig, *, domain: int, seed: int) -> Outcome:
@@ -95,24 +97,26 @@ def run_trial(site: Site, trial: TrialConfig, *, domain: int, seed: int) -> Outc
             words = {"robot-sim": robot.end()[1], "deploy": controller.end()[1]}
             last = "; ".join(f"{who}: {text.strip().splitlines()[-1:]}" for who, text in words.items())
             raise UserError(f"The robot did not come to walk. Last words of {last}.")
-        return _walk(operator, trial)
+        return _walk(operator, trial, Training.of(site.run).task.commands)
 
 
-def _walk(operator: Operator, trial: TrialConfig) -> Outcome:
-    _drive_for(operator, SETTLE, 0.0)
+def _walk(operator: Operator, trial: TrialConfig, commands: CommandConfig) -> Outcome:
+    _drive_for(operator, SETTLE, 0.0, commands)
     start = operator.truth["position"][0]
-    seconds, ending = _drive_for(operator, trial.seconds, trial.speed)
+    seconds, ending = _drive_for(operator, trial.seconds, trial.speed, commands)
     return outcome(trial, seconds, operator.truth["position"][0] - start, ending)
 
 
-def _drive_for(operator: Operator, seconds: float, speed: float) -> tuple[float, str | None]:
+def _drive_for(
+    operator: Operator, seconds: float, speed: float, commands: CommandConfig
+) -> tuple[float, str | None]:
     """Steer along the strip; how long it went well, and why it ended if not by time."""
     begin = operator.truth["time"]
     ending, heard = None, time.monotonic()
     while ending is None and operator.truth["time"] - begin < seconds:
         before = operator.truth["time"]
         operator.look()
-        operator.drive(*steer(operator.truth["yaw"], operator.truth["position"][1], speed))
+        operator.drive(*steer(operator.truth["yaw"], operator.truth["position"][1], speed, commands))
         ending = operator.truth["fall"]
         if ending is None and operator.status.get("phase") == "damp":
             ending = f"damped: {operator.status['reason']}"

@@ -18,8 +18,10 @@ COARSENESS = 5  #: camera pixels per rendered one: the pipeline's first step ave
 
 
 class SimulatedCamera:
-    def __init__(self, robot: RobotSpec, tile: Tile, offsets: CameraOffsets | None = None) -> None:
-        config, offsets = CameraConfig(), offsets or CameraOffsets.none(1)
+    def __init__(
+        self, robot: RobotSpec, tile: Tile, config: CameraConfig, offsets: CameraOffsets | None = None
+    ) -> None:
+        offsets = offsets or CameraOffsets.none(1)
         columns, rows = (pixels // COARSENESS for pixels in config.sensor_pixels)
         links = tuple(dict.fromkeys(shape.link for shape in robot.shapes))
         self._renderer = DepthRenderer(robot.shapes, links, rows, columns, *RANGE)

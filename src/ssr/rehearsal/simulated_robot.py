@@ -12,10 +12,10 @@ from ssr.physics.world import PhysicsConfig, build_world, show_tile
 from ssr.rehearsal.config import GantryConfig
 from ssr.rehearsal.motors import Motors
 from ssr.robots.spec import RobotSpec
+from ssr.task.starts import CLEARANCE
 from ssr.terrain.tile import Tile
 
 STEP = 0.001  #: s, of physics, joint states and commands
-START_CLEARANCE = 0.01  #: m between soles and ground when it is set down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class SimulatedRobot:
         ground = float(
             self.tile.heights(np.array([[self.tile.start + dx, 0.0] for dx in (-0.1, 0, 0.1)])).max()
         )
-        self._standing_height = ground + self.robot.standing_height + START_CLEARANCE
+        self._standing_height = ground + self.robot.standing_height + CLEARANCE
         self._hanging = self.gantry.mode != "none"
         lift = self.gantry.lift if self._hanging else 0.0
         self._hook = np.array([self.tile.start, 0.0, self._standing_height + lift])

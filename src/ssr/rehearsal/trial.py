@@ -10,15 +10,13 @@ import numpy as np
 
 from ssr.evaluation.conditions import LOOK_AHEAD
 from ssr.evaluation.intervals import wilson
+from ssr.evaluation.measures import TRAVERSED
 from ssr.rehearsal.config import TrialConfig
 from ssr.rehearsal.simulated_robot import Truth
-from ssr.task.config import TerminationConfig
+from ssr.task.config import CommandConfig, TerminationConfig
 from ssr.terrain.settings import check_kind, parse_setting, setting_at
 from ssr.terrain.strip import STRIP_LENGTH, make_strip
 from ssr.terrain.tile import Tile
-
-TRAVERSAL_SHARE = 0.8  #: of the commanded distance
-HEADING_GAIN, MAX_YAW_RATE = 0.5, 1.0  #: 1/s, rad/s: how the operator keeps the robot on the strip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,19 +45,19 @@ def length_for(trial: TrialConfig) -> float:
     return max(STRIP_LENGTH, ceil(1.5 * trial.speed * trial.seconds + 2.0))
 
 
-def steer(yaw: float, lateral: float, speed: float) -> tuple[float, float, float]:
+def steer(yaw: float, lateral: float, speed: float, commands: CommandConfig) -> tuple[float, float, float]:
     """v_x, v_y, yaw rate in base axes of an operator who walks the robot along the strip.
 
     yaw, lateral: where the robot heads, and how many metres it is off the middle, as `ssr eval` has it.
     """
-    turn = float(np.clip(-HEADING_GAIN * yaw, -MAX_YAW_RATE, MAX_YAW_RATE))
+    most = commands.max_yaw_rate
+    turn = float(np.clip(-commands.heading_gain * yaw, -most, most))
     way = -np.arctan2(lateral, LOOK_AHEAD) - yaw
     return speed * float(np.cos(way)), speed * float(np.sin(way)), turn
 
 
-def fall(truth: Truth, tile: Tile, limits: TerminationConfig | None = None) -> str | None:
+def fall(truth: Truth, tile: Tile, limits: TerminationConfig) -> str | None:
     """Why the trial is over (the endings of training), or None."""
-    limits = limits or TerminationConfig()
     w, x, y, z = truth.quaternion
     gravity = (2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - 1)
     roll = np.arctan2(-gravity[1], -gravity[2])
@@ -78,7 +76,7 @@ def fall(truth: Truth, tile: Tile, limits: TerminationConfig | None = None) -> s
 
 
 def outcome(config: TrialConfig, seconds: float, distance: float, ending: str | None) -> Outcome:
-    enough = distance >= TRAVERSAL_SHARE * config.speed * config.seconds
+    enough = distance >= TRAVERSED * config.speed * config.seconds
     return Outcome(
         seconds=seconds, distance=distance, ending=ending or "time", traversed=ending is None and enough
     )
