@@ -16,7 +16,7 @@ from ssr.errors import UserError
 from ssr.evaluation.subject import Subject
 from ssr.viewer.panel import Panel
 from ssr.viewer.scene import Scene
-from ssr.viewer.world import Command, PlayWorld, Sight
+from ssr.viewer.world import Command, PlayMoment, PlayWorld
 
 DRAW_EVERY = 2  #: control steps per picture
 READ_EVERY = 10  #: control steps per readout
@@ -91,7 +91,7 @@ class Player:
         self.panel = Panel(server, world, self.scene, self._renew, command)
         self.pace = Pace(world.env.config.control_period)
         self.turns = 0
-        self._seen: Sight | None = None
+        self._seen: PlayMoment | None = None
         self.draw()
 
     def run(self, stop: threading.Event) -> None:

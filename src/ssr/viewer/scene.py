@@ -18,7 +18,7 @@ from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 from ssr.viewer import meshes
-from ssr.viewer.world import TRAIL, Sight
+from ssr.viewer.world import TRAIL, PlayMoment
 from ssr.vision.camera import CameraConfig
 
 View = Literal["follow", "follow and turn", "stay"]
@@ -160,7 +160,7 @@ class Scene:
         if self.cone is not None:
             self.cone.visible = wanted
 
-    def show(self, moment: Sight) -> None:
+    def show(self, moment: PlayMoment) -> None:
         """Bring everything to this moment at once."""
         with self.server.atomic():
             for link, position, quaternion in zip(
@@ -171,7 +171,7 @@ class Scene:
             self._show_imagined(moment)
             self._show_footprints(moment)
 
-    def _look(self, moment: Sight) -> None:
+    def _look(self, moment: PlayMoment) -> None:
         if self.view == "stay":
             return
         x, y, z = moment.base_position.tolist()
@@ -182,7 +182,7 @@ class Scene:
         self.world.wxyz = (cos(self._heading / 2), 0.0, 0.0, -sin(self._heading / 2))
         self.world.position = (-c * x - s * y, s * x - c * y, -self._height)
 
-    def _show_imagined(self, moment: Sight) -> None:
+    def _show_imagined(self, moment: PlayMoment) -> None:
         """Of the feet in the air: a dot where the foot is expected to land, a disc of two σ around it."""
         for foot in (0, 1):
             shown = self.imagined and moment.imagined is not None and not moment.contact[foot]
@@ -195,7 +195,7 @@ class Scene:
                 self.centres[foot].scale = CENTRE
             self.spreads[foot].visible = self.centres[foot].visible = shown
 
-    def _show_footprints(self, moment: Sight) -> None:
+    def _show_footprints(self, moment: PlayMoment) -> None:
         self.prints.visible = self.footprints
         prints = moment.footprints
         if not prints:

@@ -44,7 +44,7 @@ class Footprint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
+class PlayMoment:
     """All there is to see after a control step. L links; feet right before left; tile frame."""
 
     link_position: np.ndarray  #: (L, 3)
@@ -123,7 +123,7 @@ class PlayWorld:
         self.velocity = torch.zeros(3)
         self.moment = self._moment(None)
 
-    def step(self) -> Sight:
+    def step(self) -> PlayMoment:
         """One control step; an episode that is over begins anew."""
         if self.ending is not None:
             self.ending -= 1
@@ -184,12 +184,12 @@ class PlayWorld:
         now = torch.cat([walking, state.base_angular_velocity[0, 2:]])
         self.velocity = self.velocity + self.env.config.control_period / AVERAGED * (now - self.velocity)
 
-    def _moment(self, imagined: np.ndarray | None) -> Sight:
+    def _moment(self, imagined: np.ndarray | None) -> PlayMoment:
         state, position_quaternion = self.state, self.env.simulator.link_poses()
         position, quaternion = (values[0].numpy() for values in position_quaternion)
         forward, left, turn = self.velocity.tolist()
         seen = self.env.camera is not None and (self.steps <= 1 or bool(self.observation.depth_fresh))
-        return Sight(
+        return PlayMoment(
             link_position=position,
             link_quaternion=quaternion,
             base_position=state.base_position[0].numpy(),
