@@ -93,6 +93,12 @@ def test_the_documented_order_goes_upwards_only() -> None:
         assert imports <= set(order[: order.index(folder)]), folder
 
 
+def test_what_lies_beside_the_folders_lies_below_them() -> None:
+    folders = drawn().keys()
+    for path in SOURCE.glob("*.py"):
+        assert not folders & set(imported(ast.parse(path.read_text()))), path.name
+
+
 def test_no_folders_import_each_other_in_a_ring() -> None:
     assert cycle(drawn()) == []
 
