@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CHECKED := src tests scripts/levels scripts/unchanged
 
 .PHONY: demo test check setup lock clean
 
@@ -13,8 +14,8 @@ test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: setup
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
 
 setup: $(STAMP)
