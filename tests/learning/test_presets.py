@@ -1,15 +1,15 @@
 """The `paper` preset is the paper; every difference of the others is listed once, with its reason."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from math import inf
 from pathlib import Path
 
 import pytest
 
 from ssr.errors import UserError
-from ssr.learning import presets
+from ssr.learning import config_file, presets
 from ssr.learning.config import PPOConfig, ScheduleConfig, TrainConfig
-from ssr.task.config import CommandConfig, RandomizationConfig
+from ssr.task.config import CommandConfig, RandomizationConfig, TaskConfig
 
 TABLE_9 = {
     "ppo.value_coefficient": 1.0,
@@ -109,7 +109,7 @@ def flat(config, path=""):
 @pytest.mark.parametrize("name", ["cpu", "smoke"])
 def test_every_difference_is_listed_once_with_a_reason(name):
     paper, mine = flat(TrainConfig()), flat(presets.preset(name))
-    changed = {k for k in paper if paper[k] != mine[k]} - {"preset"}
+    changed = {k for k in paper if paper[k] != mine[k]} - {"preset", "network.history"}  # as task.history
     listed = {d.setting for d in presets.PRESETS[name]}
     assert changed == listed, "a listed difference that changes nothing, or a change that is not listed"
     assert all(d.reason for d in presets.PRESETS[name])
@@ -122,6 +122,13 @@ def test_the_document_says_what_the_presets_are():
     assert path.read_text() == presets.document(), (
         "write it anew: python -m ssr.learning.presets > docs/presets.md"
     )
+
+
+def test_a_configuration_names_one_history():
+    changed = replace(presets.preset("cpu"), task=TaskConfig(history=7))
+    shipped = config_file.load(Path(__file__).parents[2] / "pretrained" / "x2" / "config.json")
+    for config in (TrainConfig(), presets.preset("cpu"), changed, shipped):
+        assert config.network.history == config.task.history
 
 
 def test_unknown_preset_is_one_line():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from ssr.errors import UserError
@@ -193,6 +193,8 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         """Settings that cannot work together are refused here, not hours into a run."""
+        # One history: a configuration that is written down must not name two.
+        object.__setattr__(self, "network", replace(self.network, history=self.task.history))
         positive = {
             "env.num_envs": self.env.num_envs,
             "env.threads": self.env.threads,
