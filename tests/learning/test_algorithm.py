@@ -8,8 +8,8 @@ from test_ppo import collect, learner
 from toy import ToyMotion, ToyWalker
 
 from ssr.errors import UserError
-from ssr.learning.algorithm import SSR
 from ssr.learning.config import AblationConfig
+from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
 
 

@@ -8,7 +8,7 @@ import torch
 from test_ppo import learner
 
 from ssr.errors import UserError
-from ssr.learning import checkpoint, config_file, presets, small_checkpoint
+from ssr.learning import checkpoint, config_file, presets, small_checkpoint, ssr_state
 from ssr.learning.packing import pack, unpack
 from ssr.learning.ranks import Ranks
 from ssr.learning.trainer import Trainer
@@ -120,8 +120,8 @@ def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path
     small_checkpoint.restore(other, state, path)
     for a, b in zip(algorithm.networks.parameters(), other.networks.parameters(), strict=True):
         assert torch.equal(a, b)
-    for name, optimizer in small_checkpoint.optimizers(other).items():
-        mine = small_checkpoint.optimizers(algorithm)[name].state_dict()
+    for name, optimizer in ssr_state.optimizers(other).items():
+        mine = ssr_state.optimizers(algorithm)[name].state_dict()
         assert optimizer.learning_rate == mine["learning_rate"]
         # bfloat16 keeps eight bits of each moment
         torch.testing.assert_close(optimizer.state_dict()["square"], mine["square"], rtol=1e-2, atol=0.0)
@@ -135,7 +135,7 @@ def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path
 
 
 def test_small_checkpoint_of_the_cpu_preset_is_small():
-    from ssr.learning.algorithm import network_config
+    from ssr.learning.ssr_policy import network_config
     from ssr.networks.build import Networks
     from ssr.robots import load
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from toy import ToyMotion, ToyWalker
 
-from ssr.learning.algorithm import SSR
 from ssr.learning.config import PPOConfig, ScheduleConfig
 from ssr.learning.moments import RunningNormalizer, mean_and_std
 from ssr.learning.ppo import PPO, normalize, prepare, same_spread, stream_values
+from ssr.learning.ssr import SSR
 
 
 def learner(config, num_envs=8, seed=0):
@@ -248,7 +248,7 @@ def test_a_poisoned_world_hurts_nobody_else(tiny):
     for poison in (None, (7, 3)):
         env, algorithm = learner(tiny)
         _, actions = collect(env, algorithm, poison=poison)
-        metrics = algorithm.update()
+        metrics = algorithm.update(0.0)
         runs.append((actions, algorithm, metrics))
     (clean, _, _), (hurt, algorithm, metrics) = runs
     others = [w for w in range(8) if w != 3]

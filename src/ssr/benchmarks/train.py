@@ -21,6 +21,7 @@ from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
 from ssr.learning.ranks import Ranks
 from ssr.learning.runner import with_ranks
+from ssr.learning.ssr import SSR
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.trainer import Trainer
 from ssr.task.env import TraversalEnv
@@ -110,13 +111,14 @@ def _step(env: TraversalEnv, steps: int) -> None:
 def _act(trainer: Trainer, steps: int) -> None:
     """The policy acts and its rewards are computed, nothing is learned."""
     env, learner = trainer.env, trainer.algorithm
+    assert isinstance(learner, SSR)
     observation = env.observation()
     for _ in range(steps):
         transition = env.step(learner.act(observation))
         learner.observe(transition)
         observation = env.restart(transition.ended)
     trainer.observation = observation
-    learner.t = 0
+    learner.t = 0  # the rollout is thrown away
 
 
 def _train(trainer: Trainer) -> None:

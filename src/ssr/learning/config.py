@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from ssr.errors import UserError
+from ssr.learning import registry
 from ssr.motion.frames import STRIDE, WINDOW
 from ssr.networks.config import NetworkConfig
 from ssr.task.config import TaskConfig
@@ -173,6 +174,7 @@ class RunConfig:
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     preset: str = "paper"
+    algorithm: str = "ssr"  #: the learning method, a name of `ssr.learning.registry`
     robot: str = "x2"
     seed: int = 1
     ranks: int = 0  #: processes; 0 = one per core (CPU) or GPU
@@ -193,6 +195,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         """Settings that cannot work together are refused here, not hours into a run."""
+        registry.check(self.algorithm)
         positive = {
             "env.num_envs": self.env.num_envs,
             "env.threads": self.env.threads,

@@ -190,9 +190,10 @@ class PPO:
                 index = order[k * size : (k + 1) * size]
                 for name, value in self._step(batch, index, old_std, entropy_coefficient):
                     sums[name] = sums.get(name, 0.0) + value
-                with torch.no_grad():
-                    self.actor.std.clamp_(*std_range)
-                self.actor.clamp_std_()
+                if "actor" not in self.optimizer.frozen:
+                    with torch.no_grad():
+                        self.actor.std.clamp_(*std_range)
+                    self.actor.clamp_std_()
         steps = self.config.epochs * self.config.minibatches
         metrics = {name: value / steps for name, value in sums.items()}
         return metrics | {"learning_rate": self.optimizer.learning_rate}
