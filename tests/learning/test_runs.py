@@ -88,7 +88,7 @@ def test_a_killed_run_goes_on_bit_for_bit(tmp_path):
     command(["--resume", str(killed), "--iteration", "3"])
     expected, got = (load_file(checkpoint.choose(p) / "rank0.safetensors") for p in (straight, killed))
     assert expected.keys() == got.keys() and len(expected) > 150
-    different = [k for k in expected if not _same_bits(expected[k], got[k])]
+    different = [k for k in expected if not same_bits(expected[k], got[k])]
     assert different == []
     rows = [[m["kl"] for m in read_metrics(p)] for p in (straight, killed)]
     assert rows[0] == rows[1] and len(rows[0]) == 6
@@ -99,7 +99,7 @@ def test_a_killed_run_goes_on_bit_for_bit(tmp_path):
         command(["--resume", str(killed), "--run.iterations", "7"])
 
 
-def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.shape == b.shape and torch.equal(
         a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)
     )

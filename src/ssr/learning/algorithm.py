@@ -96,7 +96,7 @@ class Algorithm(Protocol):
         """
 
     def policy(self) -> Policy:
-        """A copy of what would be shipped now, between two iterations."""
+        """A copy of what would be shipped now, between two iterations; draws no random numbers."""
 
     def freeze(self, networks: Collection[str]) -> None:
         """The weights of these networks stay as they are from now on; unknown names are refused."""
