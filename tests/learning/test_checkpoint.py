@@ -9,6 +9,7 @@ from test_ppo import learner
 
 from ssr.errors import UserError
 from ssr.learning import checkpoint, config_file, presets, small_checkpoint, ssr_state
+from ssr.learning.counters import Counters
 from ssr.learning.packing import pack, unpack
 from ssr.learning.ranks import Ranks
 from ssr.learning.trainer import Trainer
@@ -112,7 +113,7 @@ def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path
         trainer.iterate()
     algorithm.schedule.bootstrap = 0.25
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 2, trainer.levels())
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=2), trainer.levels())
     iteration, config, state = small_checkpoint.load(path)
     assert iteration == 2 and config == tiny and state["levels"]["stairs"] == [10, 10]
 
@@ -150,7 +151,7 @@ def test_small_checkpoint_of_the_cpu_preset_is_small():
 def test_damaged_small_checkpoint_is_refused(tiny, tmp_path, how):
     _, algorithm = learner(tiny)
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 0, {"slope": [0]})
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=0), {"slope": [0]})
     damage(path, how)
     with pytest.raises(UserError, match=r"damaged|altered"):
         small_checkpoint.load(path)
@@ -159,7 +160,7 @@ def test_damaged_small_checkpoint_is_refused(tiny, tmp_path, how):
 def test_small_checkpoint_of_other_networks_is_refused(tiny, tmp_path):
     _, algorithm = learner(tiny)
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 0, {"slope": [0]})
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=0), {"slope": [0]})
     wider = replace(tiny, network=replace(tiny.network, expert_hidden=(40, 32)))
     _, other = learner(wider)
     with pytest.raises(UserError, match="other networks"):

@@ -166,5 +166,5 @@ def test_ctrl_c_finishes_the_iteration_and_saves(tiny, tmp_path, monkeypatch):
     ending = trainer.train(RunDirectory.create(tmp_path / "run", tiny), tiny)
     assert ending.interrupted and trainer.iteration == 2
     iteration, state = checkpoint.load(checkpoint.choose(tmp_path / "run"))
-    assert iteration == 2 and state["total_steps"] == 2 * 24 * 8
+    assert iteration == 2 and state["counters"]["total_steps"] == 2 * 24 * 8
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

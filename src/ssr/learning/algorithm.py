@@ -122,6 +122,8 @@ class Algorithm(Protocol):
 class Method(Protocol):
     """What the module of a learning method offers."""
 
+    NETWORKS: tuple[str, ...]  #: whose weights `Algorithm.freeze` can keep
+
     def build(
         self,
         *,

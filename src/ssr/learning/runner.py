@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ssr.learning import checkpoint, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
+from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import RunDirectory
@@ -22,6 +23,7 @@ class Origin:
     checkpoint: Path | None = None
     small: Path | None = None
     moments: bool = True  #: of the small checkpoint's optimizers are kept
+    counted: bool = False  #: the small checkpoint is of this very run and stage, whose counting goes on
 
 
 def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path:
@@ -62,11 +64,19 @@ def train(
     origin: Origin,
     frozen: Collection[str] = (),
     finished: Finished | None = None,
-) -> Ending:
-    """The work of one rank. frozen: networks whose weights stay; finished: when to end before the limit."""
+    begun: Counters | None = None,
+) -> tuple[Ending, Counters]:
+    """The work of one rank: why it ended, and how far it came.
+
+    frozen: networks whose weights stay; finished: when to end before the limit; begun: how far the run had
+    come before this stage of it.
+    """
     env, algorithm = worlds.make(config, ranks)
     algorithm.freeze(frozen)
     trainer, run = Trainer(env, algorithm, ranks), RunDirectory(path)
+    if begun is not None:
+        trainer.count(begun)
+        trainer.begun = begun.iteration
     if origin.checkpoint is not None:
         _, state = checkpoint.load(origin.checkpoint, ranks)
         trainer.load_state_dict(state)
@@ -76,4 +86,8 @@ def train(
         _, _, state = small_checkpoint.load(origin.small)
         small_checkpoint.restore(algorithm, state, origin.small, moments=origin.moments)
         trainer.assign_levels(state["levels"])
-    return trainer.train(run, config, finished)
+        if origin.counted:
+            trainer.count(Counters(**state["counters"]))
+            if ranks.first:
+                run.forget_after(trainer.iteration)
+    return trainer.train(run, config, finished), trainer.counters

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,21 @@ from ssr.errors import UserError
 from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
 from ssr.learning.config_file import as_dict, from_dict
+from ssr.learning.counters import Counters
 from ssr.learning.packing import pack, unpack, write_tensors
 
 KIND = "ssr small checkpoint 1"
 
 
 def save(
-    path: Path, algorithm: Algorithm, config: TrainConfig, iteration: int, levels: dict[str, list[int]]
+    path: Path, algorithm: Algorithm, config: TrainConfig, counters: Counters, levels: dict[str, list[int]]
 ) -> None:
     """levels: per terrain type, the levels of its worlds on all ranks."""
-    skeleton, tensors = pack(algorithm.small_state() | {"levels": levels})
+    skeleton, tensors = pack(algorithm.small_state() | {"levels": levels, "counters": asdict(counters)})
     settings, _ = pack(as_dict(config))
     metadata = {
         "kind": KIND,
-        "iteration": str(iteration),
+        "iteration": str(counters.iteration),
         "config": json.dumps(settings),
         "state": json.dumps(skeleton),
         "sha256": _sum(tensors),

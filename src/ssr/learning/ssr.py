@@ -30,7 +30,7 @@ from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.style import ReferenceMotion, Style
 from ssr.motion.dataset import MotionDataset
 from ssr.networks.assembly import assemble, release
-from ssr.networks.build import Networks
+from ssr.networks.build import NETWORKS, Networks
 from ssr.networks.gaussian import log_probability
 from ssr.networks.policy import actor_observation
 from ssr.robots.spec import RobotSpec
@@ -327,10 +327,9 @@ class SSR:
 
     def freeze(self, networks: Collection[str]) -> None:
         """networks: of `Networks`, e.g. encoder and decoders."""
-        known = [name for name, _ in self.networks.named_children()]
         for name in networks:
-            if name not in known:
-                raise unknown("network to freeze", name, known)
+            if name not in NETWORKS:
+                raise unknown("network to freeze", name, NETWORKS)
         for optimizer in ssr_state.optimizers(self).values():
             optimizer.frozen = frozenset(networks) & optimizer.networks.keys()
 

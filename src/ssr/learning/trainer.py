@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
@@ -16,10 +16,11 @@ import torch
 from ssr.learning import checkpoint, guard, small_checkpoint
 from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
+from ssr.learning.counters import Counters
 from ssr.learning.display import Display
 from ssr.learning.optimizer import NonFiniteGradient
 from ssr.learning.ranks import ALONE, Ranks
-from ssr.learning.run_directory import SMALL, RunDirectory, read_metrics
+from ssr.learning.run_directory import METRICS, SMALL, RunDirectory, read_metrics
 from ssr.learning.statistics import level_means
 from ssr.learning.worlds import Environment
 from ssr.task.transition import Observation
@@ -43,10 +44,20 @@ class Trainer:
 
     def __init__(self, env: Environment, algorithm: Algorithm, ranks: Ranks = ALONE) -> None:
         self.env, self.algorithm, self.ranks = env, algorithm, ranks
-        self.iteration = 0  #: completed so far
-        self.total_steps = 0  #: control steps of all worlds on all ranks
-        self.wall_seconds = 0.0  #: spent in iterations, over all sittings
+        self.count(Counters())
+        self.begun = 0  #: the iteration with which its stage began
         self.observation: Observation | None = None
+
+    def count(self, counters: Counters) -> None:
+        """Go on counting from here."""
+        self.iteration, self.total_steps = counters.iteration, counters.total_steps
+        self.wall_seconds = counters.wall_seconds
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(
+            iteration=self.iteration, total_steps=self.total_steps, wall_seconds=self.wall_seconds
+        )
 
     # ---- the loop ---------------------------------------------------------------------------------------
 
@@ -61,7 +72,8 @@ class Trainer:
         with Display(settings.iterations, self.iteration, shown=first) as display, interruptible() as asked:
             while ending is None:
                 self._collect()
-                metrics = self._learn(run, self.iteration / settings.iterations)
+                progress = (self.iteration - self.begun) / (settings.iterations - self.begun)
+                metrics = self._learn(run, progress)
                 if first:
                     run.log(metrics)
                     display.show(metrics)
@@ -159,7 +171,7 @@ class Trainer:
     def _said_before(self, run: RunDirectory, finished: Finished | None) -> str | None:
         """What `finished` says of the last logged iteration of a resumed run, told all of them in turn."""
         reason = None
-        if finished is not None and self.iteration > 0:
+        if finished is not None and (run.path / METRICS).is_file():
             for row in read_metrics(run.path):
                 if row["iteration"] <= self.iteration:
                     reason = finished(row)
@@ -171,16 +183,14 @@ class Trainer:
         """The small checkpoint and the full one."""
         levels = self.levels()
         if self.ranks.first:
-            small_checkpoint.save(run.path / SMALL, self.algorithm, config, self.iteration, levels)
+            small_checkpoint.save(run.path / SMALL, self.algorithm, config, self.counters, levels)
         kept = config.run.kept_checkpoints
         checkpoint.save(run.path, self.iteration, self.state_dict(), kept=kept, ranks=self.ranks)
 
     def state_dict(self) -> dict[str, Any]:
         assert self.observation is not None, "nothing to save before the first iteration"
         return {
-            "iteration": self.iteration,
-            "total_steps": self.total_steps,
-            "wall_seconds": self.wall_seconds,
+            "counters": asdict(self.counters),
             "observation": dict(vars(self.observation)),
             "environment": self.env.state_dict(),
             "algorithm": self.algorithm.state_dict(),
@@ -190,9 +200,7 @@ class Trainer:
         self.env.reset()
         self.env.load_state_dict(state["environment"])
         self.observation = Observation(**state["observation"])
-        self.iteration = int(state["iteration"])
-        self.total_steps = int(state["total_steps"])
-        self.wall_seconds = float(state["wall_seconds"])
+        self.count(Counters(**state["counters"]))
         self.algorithm.load_state_dict(state["algorithm"])  # last: it restores the random state
 
     def levels(self) -> dict[str, list[int]]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ssr.robots.spec import RobotSpec
 
 
+NETWORKS = ("encoder", "decoders", "estimator", "actor", "critics", "discriminators", "imagination")
+
+
 class Networks(nn.Module):
     """Seven networks that share nothing but sizes; a parameter's name begins with its network's."""
 
