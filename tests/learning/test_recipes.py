@@ -86,11 +86,11 @@ def test_a_bad_recipe_is_refused_in_one_line_before_anything_starts(tmp_path, te
 
 
 def test_unknown_recipes_and_settings_beside_one_are_refused(tmp_path):
-    with pytest.raises(UserError, match="Unknown recipe: 'x3'.*smoke"):
+    with pytest.raises(UserError, match=r"Unknown recipe: 'x3'.*smoke"):
         command(["--recipe", "x3"])
     with pytest.raises(UserError, match="does not exist"):
         command(["--recipe", str(tmp_path / "none.toml")])
-    with pytest.raises(UserError, match="leave out --ppo.epochs"):
+    with pytest.raises(UserError, match=r"leave out --ppo.epochs"):
         command(["--recipe", "smoke", "--ppo.epochs", "1"])
     with pytest.raises(UserError, match="goes with --recipe"):
         command(["--from-stage", "walk"])
