@@ -107,6 +107,7 @@ def test_configuration_survives_the_file(tmp_path):
 
 
 def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path):
+    tiny = replace(tiny, schedule=replace(tiny.schedule, bootstrap=(1.0, 0.0)))
     env, algorithm = learner(tiny)
     trainer = Trainer(env, algorithm)
     for _ in range(2):

@@ -18,6 +18,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import run_trials
 from ssr.learning import checkpoint, registry, runner, small_checkpoint, ssr_state
 from ssr.learning.config import TrainConfig
+from ssr.learning.counters import Counters
 from ssr.learning.run_directory import SMALL, RunDirectory, read_metrics
 from ssr.learning.trainer import Trainer
 
@@ -151,7 +152,7 @@ def test_a_start_from_a_small_checkpoint_keeps_or_forgets_moments(tiny, tmp_path
     trainer = Trainer(env, algorithm)
     trainer.iterate()
     path = tmp_path / SMALL
-    small_checkpoint.save(path, algorithm, tiny, 1, trainer.levels())
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=1), trainer.levels())
     _, other = learner(tiny, seed=1)
     fresh = {name: o.state_dict() for name, o in ssr_state.optimizers(other).items()}
     small_checkpoint.restore(other, small_checkpoint.load(path)[2], path, moments=moments)
@@ -168,9 +169,9 @@ def test_every_rank_gets_frozen_networks_and_an_ending(climbing, tmp_path):
     path = tmp_path / "run"
     config = replace(config_of(3), algorithm="climber", env=replace(config_of(3).env, num_envs=2), ranks=1)
     run = RunDirectory.create(path, config)
-    ending = runner.launch(
+    ending, counters = runner.launch(
         config, runner.train, run.path, config, runner.Origin(), ("reflex",), lambda metrics: "enough"
     )
-    assert ending.reason == "enough" and len(read_metrics(path)) == 1
+    assert ending.reason == "enough" and len(read_metrics(path)) == counters.iteration == 1
     with pytest.raises(UserError, match="Unknown network to freeze"):
         runner.launch(config, runner.train, run.path, config, runner.Origin(), ("eyes",))

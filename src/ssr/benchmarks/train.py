@@ -24,6 +24,7 @@ from ssr.learning.runner import with_ranks
 from ssr.learning.ssr import SSR
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.trainer import Trainer
+from ssr.motion.frames import WINDOW
 from ssr.task.env import TraversalEnv
 
 INPUT_SYMMETRY = AblationConfig(input_symmetry=True)
@@ -172,9 +173,7 @@ def paper_memory_ratio() -> float:
     that they do not hide it; the full-size buffers, equal on both sides, are added at the end.
     """
     paper = presets.preset("paper")
-    fixed = 4 * (
-        5 * paper.style.replay * paper.style.frames * 63 + paper.imagination.capacity * (375 + 21 + 2)
-    )
+    fixed = 4 * (5 * paper.style.replay * WINDOW * 63 + paper.imagination.capacity * (375 + 21 + 2))
     small = replace(
         paper,
         ppo=replace(paper.ppo, epochs=1),  # one pass over the data holds as much as several

@@ -66,7 +66,7 @@ def metrics() -> dict[str, str]:
         "{stream}": STREAMS,
         "{row}": ROWS,
         "{part}": CLOCKED,
-        "{loss}": (*LOSSES, "dynamics"),
+        "{loss}": LOSSES,
     }
     found: dict[str, str] = {}
     for pattern, meaning in METRICS.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import deepcopy
-from math import exp, isfinite
+from math import exp
 from typing import Any
 
 import torch
@@ -74,9 +74,16 @@ class SSR:
             device=device,
         )
         self.ppo = PPO(
-            self.networks.actor, self.networks.critics, streams=streams, config=config.ppo, ranks=ranks
+            self.networks.actor,
+            self.networks.critics,
+            streams=streams,
+            config=config.ppo,
+            optimizer=config.optimizer,
+            ranks=ranks,
         )
-        self.encoder = EncoderTrainer(self.networks, config=config.encoder, ranks=ranks)
+        self.encoder = EncoderTrainer(
+            self.networks, config=config.encoder, optimizer=config.optimizer, ranks=ranks
+        )
         self.footsteps = FootstepRecorder(
             num_envs=num_envs,
             input_size=sizes["privileged"] + sizes["action"],
@@ -90,6 +97,7 @@ class SSR:
                 state_size=sizes["privileged"],
                 action_size=sizes["action"],
                 config=config.imagination,
+                optimizer=config.optimizer,
                 ranks=ranks,
                 device=device,
             )
@@ -104,6 +112,7 @@ class SSR:
                 num_envs=num_envs,
                 seed=config.seed,
                 config=config.style,
+                optimizer=config.optimizer,
                 ranks=ranks,
                 device=device,
             )
@@ -121,7 +130,6 @@ class SSR:
         self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
         self.last_privileged = torch.zeros(num_envs, sizes["privileged"], device=device)
         self.t = 0
-        self.done = 0.0  #: share of the run that is over, in [0, 1]
 
     @property
     def steps(self) -> int:
@@ -230,7 +238,7 @@ class SSR:
     def update(self, progress: float) -> dict[str, float]:
         """Learn from the rollout: style, PPO, encoder, imagination."""
         assert self.t == self.rollout.steps, "a rollout must be complete before an update"
-        self.done = progress
+        self.schedule.progress = progress
         release(self.networks.encoder)
         clock, rollout = self.stopwatch, self.rollout
         metrics: dict[str, float] = {}
@@ -249,7 +257,7 @@ class SSR:
                 mirror=self._mirror(),
                 ranks=self.ranks,
             )
-            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.std_range, self.desired_kl)
+            metrics |= self.ppo.update(batch, std, self.schedule)
         with clock("encoder"):
             mirrored = self.first_hidden[1] if self.mirrors_input else None
             metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
@@ -267,30 +275,6 @@ class SSR:
         self._advance(metrics)
         self.t = 0
         return metrics
-
-    @property
-    def entropy_coefficient(self) -> float:
-        """Full while the bootstrap lasts, then the final one: footholds forgive little noise."""
-        ppo, share = self.config.ppo, self.schedule.bootstrap
-        return share * ppo.entropy_coefficient + (1.0 - share) * ppo.final_entropy_coefficient
-
-    @property
-    def desired_kl(self) -> float:
-        """Smaller steps over the last third of a run: small batches leave the policy trembling otherwise."""
-        ppo, late = self.config.ppo, min(max(3.0 * self.done - 2.0, 0.0), 1.0)
-        return (1.0 - late) * ppo.desired_kl + late * ppo.final_desired_kl
-
-    @property
-    def std_range(self) -> tuple[float, float]:
-        """Noise enough to lift a foot while the bootstrap lasts, and little enough to walk with after it.
-
-        The networks' own range holds besides.
-        """
-        ppo, fading = self.config.ppo, self.schedule.fading
-        cap = ppo.walking_max_std
-        if fading > 0.0 and isfinite(cap):
-            cap += fading * (self.config.network.max_std - cap)
-        return min(fading * ppo.bootstrap_min_std, cap), cap
 
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task
@@ -338,7 +322,6 @@ class SSR:
         yield "rollout.proprioception", rollout.history.frames
         yield "rollout.depth", rollout.camera.images
         yield "rollout.privileged", rollout.privileged
-        yield "rollout.dynamics", rollout.dynamics
         yield "rollout.hidden", self.first_hidden
         for name, parameter in self.networks.named_parameters():
             yield f"parameter {name}", parameter.detach()

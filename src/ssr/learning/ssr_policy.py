@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from ssr.learning.algorithm import Imagine
 from ssr.learning.config import TrainConfig
+from ssr.motion.frames import WINDOW
 from ssr.networks.build import Networks
 from ssr.networks.config import NetworkConfig
 from ssr.networks.policy import PolicyNetwork
@@ -20,13 +20,16 @@ from ssr.terrain.settings import TERRAIN_TYPES
 
 def network_config(config: TrainConfig) -> NetworkConfig:
     """The networks a run needs: as configured, with what the task and the ablation decide."""
-    return replace(
-        config.network,
+    return NetworkConfig(
+        **vars(config.network),
         equivariant=config.ablation.equivariant,
         history=config.task.history,
+        image_size=(config.camera.height, config.camera.width),
+        depth_range=(config.camera.near, config.camera.far),
+        initial_std=config.schedule.initial_std,
         streams=tuple(config.stream_weights()),
         discriminators=1 if config.ablation.single_discriminator else len(TERRAIN_TYPES),
-        amp_window=config.style.frames,
+        amp_window=WINDOW,
     )
 
 
