@@ -96,7 +96,7 @@ def test_a_dropped_stream_drops_its_critic(x2):
     ("change", "reason"),
     [
         ({"gru_hidden": 127}, "gru_hidden: 127"),
-        ({"cnn_channels": (32, 64)}, "expected 3 numbers, one per layer"),
+        ({"cnn_channels": (32, 64)}, "expected 3 numbers, one a layer"),
         ({"image_size": (42, 42)}, "36×36"),
     ],
 )

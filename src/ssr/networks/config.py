@@ -43,7 +43,7 @@ class NetworkWidths:
     def __post_init__(self) -> None:
         if len(self.cnn_channels) != len(CNN_KERNELS):
             raise UserError(
-                f"network.cnn_channels {self.cnn_channels}: expected {len(CNN_KERNELS)} numbers, one per layer."
+                f"network.cnn_channels {self.cnn_channels}: expected {len(CNN_KERNELS)} numbers, one a layer."
             )
 
 
