@@ -16,10 +16,10 @@ from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3
 from ssr.deployment.thinking import Immediate
 from ssr.export.policy import export, make_contract
 from ssr.learning import presets
-from ssr.learning.algorithm import network_config
 from ssr.learning.config import TrainConfig
+from ssr.learning.packing import write_tensors
 from ssr.learning.run_directory import RunDirectory
-from ssr.learning.writing import write_tensors
+from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
 from ssr.rehearsal.config import GantryConfig
 from ssr.rehearsal.sensor_messages import imu_message, joint_message
@@ -62,7 +62,7 @@ def exported_run(path: Path, config: TrainConfig) -> Path:
 def contract(config: TrainConfig | None = None) -> Contract:
     config = config or smoke_config()
     networks = random_networks(config)
-    return make_contract(load(config.robot), config, networks, 7, "0" * 64)
+    return make_contract(load(config.robot), config, networks.encoder.hidden_size, 7, "0" * 64)
 
 
 class Scripted:

@@ -55,6 +55,18 @@ def test_contract_says_which_weights_and_which_robot(run: Path) -> None:
     assert contract.commands_per_action == 20
 
 
+def test_training_on_leaves_an_exported_contract_alone(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tiny = ["--preset", "smoke", "--env.num-envs", "4", "--run.iterations", "1"]
+    assert main(["train", *tiny, "--run", str(run)]) == 0
+    assert not (run / "contract.json").exists()
+    contract = export(run)
+    before = (run / "contract.json").read_bytes()
+    assert main(["train", "--resume", str(run), "--run.iterations", "2"]) == 0
+    assert (run / "contract.json").read_bytes() == before
+    assert exported.read(run, load("x2")).contract == contract and contract.iteration == 1
+
+
 def test_export_of_what_is_no_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(tmp_path)]) == 2
     assert "not a run directory" in capsys.readouterr().err

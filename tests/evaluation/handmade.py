@@ -10,9 +10,9 @@ import torch
 
 from ssr.evaluation.trials import LASTED, Trials
 from ssr.learning import presets
-from ssr.learning.algorithm import network_config
+from ssr.learning.packing import write_tensors
 from ssr.learning.run_directory import RunDirectory
-from ssr.learning.writing import write_tensors
+from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
 from ssr.robots import load
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,12 @@ from ssr.learning.config import (
     EncoderConfig,
     ImaginationConfig,
     PPOConfig,
+    ScheduleConfig,
     StyleConfig,
     TrainConfig,
     WorldsConfig,
 )
-from ssr.networks.config import NetworkConfig
+from ssr.networks.config import NetworkWidths
 from ssr.task.config import TaskConfig
 
 
@@ -33,10 +33,7 @@ def tiny() -> TrainConfig:
     return TrainConfig(
         preset="toy",
         task=TaskConfig(history=5),
-        network=replace(
-            NetworkConfig.cpu(),
-            dynamics_decoder=True,
-            initial_std=0.5,
+        network=NetworkWidths(
             proprioception_hidden=(32,),
             proprioception_embedding=16,
             cnn_channels=(4, 8, 16),
@@ -50,7 +47,8 @@ def tiny() -> TrainConfig:
             imagination_hidden=(64, 32),
         ),
         env=WorldsConfig(num_envs=8),
-        ppo=PPOConfig(epochs=3, desired_kl=0.02, min_learning_rate=1e-4, average=0.5),
+        ppo=PPOConfig(epochs=3, learning_rates=(1e-4, 1e-3), average=0.5),
+        schedule=ScheduleConfig(initial_std=0.5, desired_kl=(0.02, 0.02)),
         encoder=EncoderConfig(epochs=1, minibatches=2),
         imagination=ImaginationConfig(capacity=4000, batch_size=256, minibatches=4, gate_samples=500),
         style=StyleConfig(replay=500, updates=2, batch_size=64),

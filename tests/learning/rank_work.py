@@ -9,11 +9,11 @@ import torch
 from toy import ToyMotion, ToyWalker
 
 from ssr.errors import UserError
-from ssr.learning.algorithm import SSR
 from ssr.learning.config import TrainConfig
 from ssr.learning.moments import mean_and_std
 from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
+from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
 
 

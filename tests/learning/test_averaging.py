@@ -7,9 +7,9 @@ from safetensors.torch import load_file
 from test_ppo import learner
 
 from ssr.evaluation import subject
-from ssr.export.policy import newest_weights
 from ssr.learning import small_checkpoint
 from ssr.learning.averaging import ACTING, AveragedPolicy, shipped
+from ssr.learning.counters import Counters
 from ssr.learning.run_directory import SMALL, RunDirectory
 from ssr.learning.trainer import Trainer
 
@@ -39,9 +39,9 @@ def test_snapshots_and_small_checkpoints_ship_the_average_and_learn_on_with_the_
     assert NAME in changed and any(name.startswith("encoder.") for name in changed)
 
     run = RunDirectory.create(tmp_path / "run", tiny)
-    snapshot = load_file(str(run.snapshot(algorithm, 3)))
+    snapshot = load_file(str(run.snapshot(algorithm.policy(), 3)))
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 3, trainer.levels())
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=3), trainer.levels())
     _, _, state = small_checkpoint.load(path)
     for weights in (snapshot, shipped(state)):
         assert weights.keys() == newest.keys()
@@ -53,17 +53,16 @@ def test_snapshots_and_small_checkpoints_ship_the_average_and_learn_on_with_the_
     assert torch.equal(other.average.weights[NAME], average[NAME]) and other.average.count == 3
 
     folder = run.path
-    small_checkpoint.save(folder / SMALL, algorithm, tiny, 4, trainer.levels())
+    small_checkpoint.save(folder / SMALL, algorithm, tiny, Counters(iteration=4), trainer.levels())
     for source in (folder, folder / SMALL):
-        networks = subject.load(str(source)).networks
-        assert torch.equal(networks.actor.std, average[NAME]), source
-    assert torch.equal(newest_weights(folder)[0][NAME], average[NAME])
+        weights = subject.load(str(source)).policy.weights()
+        assert torch.equal(weights[NAME], average[NAME]), source
 
 
 def test_a_checkpoint_without_an_average_begins_one_with_its_weights(tiny, tmp_path):
     _, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, average=0.0)))
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 0, {})
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=0), {})
     _, other = learner(tiny, seed=1)
     small_checkpoint.restore(other, small_checkpoint.load(path)[2], path)
     mine = algorithm.networks.state_dict()
@@ -75,4 +74,4 @@ def test_without_averaging_the_newest_are_shipped(tiny):
     Trainer(env, algorithm).iterate()
     newest = algorithm.networks.state_dict()
     assert algorithm.average is None and "average" not in algorithm.state_dict()
-    assert all(torch.equal(v, newest[k]) for k, v in algorithm.shipped_weights().items())
+    assert all(torch.equal(v, newest[k]) for k, v in algorithm.policy().weights().items())

@@ -8,7 +8,8 @@ import torch
 from test_ppo import learner
 
 from ssr.errors import UserError
-from ssr.learning import checkpoint, config_file, presets, small_checkpoint
+from ssr.learning import checkpoint, config_file, presets, small_checkpoint, ssr_state
+from ssr.learning.counters import Counters
 from ssr.learning.packing import pack, unpack
 from ssr.learning.ranks import Ranks
 from ssr.learning.trainer import Trainer
@@ -106,13 +107,14 @@ def test_configuration_survives_the_file(tmp_path):
 
 
 def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path):
+    tiny = replace(tiny, schedule=replace(tiny.schedule, bootstrap=(1.0, 0.0)))
     env, algorithm = learner(tiny)
     trainer = Trainer(env, algorithm)
     for _ in range(2):
         trainer.iterate()
     algorithm.schedule.bootstrap = 0.25
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 2, trainer.levels())
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=2), trainer.levels())
     iteration, config, state = small_checkpoint.load(path)
     assert iteration == 2 and config == tiny and state["levels"]["stairs"] == [10, 10]
 
@@ -120,8 +122,8 @@ def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path
     small_checkpoint.restore(other, state, path)
     for a, b in zip(algorithm.networks.parameters(), other.networks.parameters(), strict=True):
         assert torch.equal(a, b)
-    for name, optimizer in small_checkpoint.optimizers(other).items():
-        mine = small_checkpoint.optimizers(algorithm)[name].state_dict()
+    for name, optimizer in ssr_state.optimizers(other).items():
+        mine = ssr_state.optimizers(algorithm)[name].state_dict()
         assert optimizer.learning_rate == mine["learning_rate"]
         # bfloat16 keeps eight bits of each moment
         torch.testing.assert_close(optimizer.state_dict()["square"], mine["square"], rtol=1e-2, atol=0.0)
@@ -135,7 +137,7 @@ def test_small_checkpoint_goes_on_with_weights_moments_and_levels(tiny, tmp_path
 
 
 def test_small_checkpoint_of_the_cpu_preset_is_small():
-    from ssr.learning.algorithm import network_config
+    from ssr.learning.ssr_policy import network_config
     from ssr.networks.build import Networks
     from ssr.robots import load
 
@@ -150,7 +152,7 @@ def test_small_checkpoint_of_the_cpu_preset_is_small():
 def test_damaged_small_checkpoint_is_refused(tiny, tmp_path, how):
     _, algorithm = learner(tiny)
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 0, {"slope": [0]})
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=0), {"slope": [0]})
     damage(path, how)
     with pytest.raises(UserError, match=r"damaged|altered"):
         small_checkpoint.load(path)
@@ -159,7 +161,7 @@ def test_damaged_small_checkpoint_is_refused(tiny, tmp_path, how):
 def test_small_checkpoint_of_other_networks_is_refused(tiny, tmp_path):
     _, algorithm = learner(tiny)
     path = tmp_path / "small.safetensors"
-    small_checkpoint.save(path, algorithm, tiny, 0, {"slope": [0]})
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=0), {"slope": [0]})
     wider = replace(tiny, network=replace(tiny.network, expert_hidden=(40, 32)))
     _, other = learner(wider)
     with pytest.raises(UserError, match="other networks"):

@@ -1,7 +1,9 @@
 """What is shown of training is complete, on a terminal and in a log file."""
 
 import io
+from math import inf
 
+import pytest
 from rich.console import Console
 
 from ssr.learning.config import ScheduleConfig
@@ -49,25 +51,25 @@ def test_durations():
 
 def test_bootstrap_fades_by_walking_and_returns_when_it_is_lost():
     schedule = Schedule(
-        ScheduleConfig(bootstrap=True, ramp=True, fade_iterations=10, ramp_iterations=20, smoothing=0.5)
+        ScheduleConfig(bootstrap=(1.0, 0.0), ramp=(0.0, 1.0), fade_iterations=10, ramp_iterations=20)
     )
     for _ in range(5):
         schedule.advance(tracking=0.1, survival=1.0)
     assert (schedule.bootstrap, schedule.ramp) == (1.0, 0.0), "standing changes nothing, however long"
-    for _ in range(30):
+    for _ in range(60):
         schedule.advance(tracking=0.95, survival=0.9)
     assert schedule.bootstrap == 0.0 and schedule.ramp == 1.0
-    for _ in range(6):
+    for _ in range(12):
         schedule.advance(tracking=0.0, survival=0.2)
     assert 0.0 < schedule.bootstrap <= 1.0 and schedule.ramp == 1.0
 
 
 def test_randomization_waits_for_a_steadier_walk_than_the_bootstrap():
-    schedule = Schedule(ScheduleConfig(bootstrap=True, ramp=True, fade_iterations=10, smoothing=0.5))
-    for _ in range(30):
+    schedule = Schedule(ScheduleConfig(bootstrap=(1.0, 0.0), ramp=(0.0, 1.0), fade_iterations=10))
+    for _ in range(60):
         schedule.advance(tracking=0.95, survival=0.3)
     assert (schedule.bootstrap, schedule.ramp) == (0.0, 0.0)
-    for _ in range(3):
+    for _ in range(9):
         schedule.advance(tracking=0.95, survival=0.9)
     assert schedule.ramp > 0.0
 
@@ -76,3 +78,28 @@ def test_the_paper_has_neither():
     schedule = Schedule(ScheduleConfig())
     schedule.advance(tracking=0.0, survival=0.0)
     assert (schedule.bootstrap, schedule.ramp) == (0.0, 1.0)
+
+
+def test_noise_and_entropy_go_with_the_bootstrap_and_steps_with_the_run():
+    config = ScheduleConfig(
+        bootstrap=(1.0, 0.5), min_std=(0.7, 0.1), max_std=(1.0, 0.25), entropy=(0.005, 0.001),
+        desired_kl=(0.02, 0.005),
+    )  # fmt: skip
+    schedule = Schedule(config)
+    assert schedule.std_range == (0.7, 1.0) and schedule.entropy_coefficient == 0.005
+    schedule.bootstrap = 0.75
+    assert schedule.std_range == pytest.approx((0.4, 0.625))
+    schedule.bootstrap = 0.5
+    assert schedule.std_range == pytest.approx((0.1, 0.25))
+    assert schedule.entropy_coefficient == pytest.approx(0.001)
+    steps = {}
+    for schedule.progress in (0.0, 2 / 3, 5 / 6, 1.0):
+        steps[schedule.progress] = schedule.desired_kl
+    assert list(steps.values()) == pytest.approx([0.02, 0.02, 0.0125, 0.005])
+    assert Schedule(ScheduleConfig()).std_range == (0.2, inf), "the paper's floor"
+
+
+def test_a_schedule_goes_on_from_anothers_state_within_its_own_bounds():
+    schedule = Schedule(ScheduleConfig(bootstrap=(0.4, 0.0), ramp=(1.0, 1.0)))
+    schedule.load_state_dict({"bootstrap": 0.9, "ramp": 0.3, "tracking": 0.8, "survival": 0.7})
+    assert (schedule.bootstrap, schedule.ramp, schedule.tracking) == (0.4, 1.0, 0.8)

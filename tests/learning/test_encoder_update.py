@@ -20,54 +20,6 @@ def test_prediction_losses_fall(tiny):
         assert last[f"encoder/{name}"] < 0.8 * first[f"encoder/{name}"], name
 
 
-def test_what_the_robot_walks_with_shapes_one_latent_only(tiny):
-    """Delay, payload and mass centre are asked of z^p, and of nothing else the actor sees."""
-    env, algorithm = learner(tiny)
-    collect(env, algorithm)
-    networks = algorithm.networks
-    batch = sequences(algorithm.rollout, algorithm.first_hidden[0], torch.arange(8))
-    features = networks.encoder.encode_images(batch.images)
-    latents, _ = networks.encoder.sequence(
-        batch.history, features, batch.frame_index, batch.hidden, batch.resets
-    )
-    told = networks.decoders(latents).dynamics
-    felt = torch.autograd.grad(told.sum(), (latents.mean, latents.foot, latents.base), allow_unused=True)
-    assert felt[0].abs().sum() > 0
-    assert felt[1] is None and felt[2] is None
-    losses, _ = prediction_losses(networks, batch)
-    shifted, _ = prediction_losses(networks, replace(batch, dynamics=batch.dynamics + 10.0))
-    assert shifted["dynamics"] > 50.0 > losses["dynamics"]
-    assert "dynamics" in algorithm.encoder.weights
-
-
-def test_nothing_is_asked_without_its_decoder(tiny):
-    plain = replace(tiny, network=replace(tiny.network, dynamics_decoder=False))
-    env, algorithm = learner(plain)
-    collect(env, algorithm)
-    metrics = algorithm.encoder.update(algorithm.rollout, algorithm.first_hidden[0])
-    assert "encoder/velocity" in metrics and "encoder/dynamics" not in metrics
-
-
-def test_every_world_is_asked_for_its_own_dynamics(tiny):
-    """Across restarts, too: what is stored is what the environment said before each step."""
-    env, algorithm = learner(tiny)
-    env.episode = 9
-    said, tell = [], env.observation
-
-    def observation():
-        seen = tell()
-        said.append(seen.dynamics.clone())
-        return seen
-
-    env.observation = observation
-    collect(env, algorithm)
-    stored = algorithm.rollout.dynamics
-    assert torch.equal(stored, torch.stack(said[: len(stored)]))
-    assert not torch.equal(stored[0], stored[-1]), "episodes with other dynamics have begun"
-    batch = sequences(algorithm.rollout, algorithm.first_hidden[0], torch.tensor([5, 2]))
-    assert torch.equal(batch.dynamics, stored[:, [5, 2]])
-
-
 def test_sequence_from_storage_repeats_what_acting_saw(tiny):
     """Stored hidden state, windows, images and resets reproduce the actor observations of the rollout."""
     env, algorithm = learner(tiny)
@@ -112,8 +64,6 @@ def test_mirrored_input_side_by_side(tiny):
     vectors = algorithm.vectors
     assert torch.equal(both.history[:, 8:], vectors.proprioception.mirror(batch.history))
     assert torch.equal(both.images[both.frame_index[:, 8:]], batch.images[batch.frame_index].flip(-1))
-    signs = torch.tensor([1.0, 1.0, 1.0, -1.0, 1.0])
-    assert torch.equal(both.dynamics[:, 8:], batch.dynamics * signs), "only the mass centre's y is mirrored"
     losses, _ = prediction_losses(algorithm.networks, both)
     assert all(losses[name].isfinite() for name in LOSSES)
     mirrored = algorithm.rollout.actor_mirrored

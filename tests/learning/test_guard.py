@@ -15,7 +15,7 @@ def test_the_first_bad_tensor_is_named_and_the_batch_kept(tiny, tmp_path):
     algorithm.rollout.privileged[5, 2, 100] = torch.nan
     before = algorithm.ppo.optimizer.values.clone()
     with pytest.raises(NonFiniteGradient):
-        algorithm.update()
+        algorithm.update(0.0)
     assert torch.equal(before, algorithm.ppo.optimizer.values), "the weights are untouched"
     error = guard.report(algorithm, tmp_path, 12, 0)
     assert "iteration 12" in str(error) and "rollout.privileged at index [5, 2, 100], 1 of" in str(error)

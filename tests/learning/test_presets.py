@@ -1,23 +1,24 @@
 """The `paper` preset is the paper; every difference of the others is listed once, with its reason."""
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from math import inf
 from pathlib import Path
 
 import pytest
 
 from ssr.errors import UserError
-from ssr.learning import config_file, presets
+from ssr.learning import presets
 from ssr.learning.config import PPOConfig, ScheduleConfig, TrainConfig
-from ssr.task.config import CommandConfig, RandomizationConfig, TaskConfig
+from ssr.learning.ppo import VALUE_COEFFICIENT
+from ssr.learning.ssr_policy import network_config
+from ssr.networks.config import CNN_KERNELS, CNN_STRIDES
+from ssr.task.config import CommandConfig, RandomizationConfig
 
 TABLE_9 = {
-    "ppo.value_coefficient": 1.0,
-    "ppo.entropy_coefficient": 0.005,
-    "ppo.final_entropy_coefficient": 0.005,
-    "ppo.desired_kl": 0.01,
-    "ppo.final_desired_kl": 0.01,
-    "network.min_std": 0.2,
+    "optimizer.learning_rate": 5e-4,
+    "schedule.entropy": (0.005, 0.005),
+    "schedule.desired_kl": (0.01, 0.01),
+    "schedule.min_std": (0.2, 0.2),
     "ppo.trace": 0.95,
     "ppo.max_advantage": inf,
     "ppo.same_spread": False,
@@ -34,7 +35,6 @@ TABLE_9 = {
     "encoder.velocity": 2.0,
     "style.weight_decay": 1e-4,
     "style.gradient_penalty": 20.0,
-    **{f"{part}.learning_rate": 5e-4 for part in ("ppo", "encoder", "imagination", "style")},
 }
 TABLE_6 = {
     "streams.locomotion": 1.0,
@@ -55,16 +55,12 @@ TABLE_8 = {
     "network.proprioception_hidden": (512, 256, 128),
     "network.proprioception_embedding": 128,
     "network.cnn_channels": (32, 64, 128),
-    "network.cnn_kernels": (8, 4, 3),
-    "network.cnn_strides": (4, 2, 2),
     "network.gru_hidden": 256,
     "network.fusion_hidden": (512, 256, 128),
     "network.fusion_embedding": 48,
     "network.latent": 16,
-    "network.dynamics_decoder": False,
     "network.estimator_hidden": (512, 256, 128),
     "network.imagination_hidden": (256, 128),
-    "network.discriminators": 5,
     "network.discriminator_hidden": (512, 256, 128),
 }
 
@@ -72,13 +68,13 @@ TABLE_8 = {
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: PPOConfig(walking_max_std=-1.0),
+        lambda: ScheduleConfig(max_std=(1.0, -1.0)),
         lambda: CommandConfig(fast_fraction=1.5),
         lambda: CommandConfig(zero_fraction=-0.1),
         lambda: RandomizationConfig(action_delay=(2, 1)),
         lambda: PPOConfig(max_advantage=0.0),
         lambda: PPOConfig(average=1.0),
-        lambda: ScheduleConfig(min_bootstrap=2.0),
+        lambda: ScheduleConfig(bootstrap=(2.0, 0.0)),
     ],
 )
 def test_impossible_numbers_are_refused_in_one_line(wrong):
@@ -94,7 +90,10 @@ def test_paper_preset_is_the_paper(setting, value):
 
 def test_paper_preset_starts_and_randomizes_as_the_paper():
     paper = presets.preset("paper")
-    assert not paper.schedule.bootstrap and not paper.schedule.ramp and paper.task.reference_starts == 0.0
+    assert paper.schedule.bootstrap == (0.0, 0.0) and paper.schedule.ramp == (1.0, 1.0)
+    assert paper.task.reference_starts == 0.0
+    assert VALUE_COEFFICIENT == 1.0 and (CNN_KERNELS, CNN_STRIDES) == ((8, 4, 3), (4, 2, 2))
+    assert network_config(paper).discriminators == 5
     assert paper.run.iterations == 20_000 and paper.camera.period == 1
 
 
@@ -109,7 +108,7 @@ def flat(config, path=""):
 @pytest.mark.parametrize("name", ["cpu", "smoke"])
 def test_every_difference_is_listed_once_with_a_reason(name):
     paper, mine = flat(TrainConfig()), flat(presets.preset(name))
-    changed = {k for k in paper if paper[k] != mine[k]} - {"preset", "network.history"}  # as task.history
+    changed = {k for k in paper if paper[k] != mine[k]} - {"preset"}
     listed = {d.setting for d in presets.PRESETS[name]}
     assert changed == listed, "a listed difference that changes nothing, or a change that is not listed"
     assert all(d.reason for d in presets.PRESETS[name])
@@ -122,13 +121,6 @@ def test_the_document_says_what_the_presets_are():
     assert path.read_text() == presets.document(), (
         "write it anew: python -m ssr.learning.presets > docs/presets.md"
     )
-
-
-def test_a_configuration_names_one_history():
-    changed = replace(presets.preset("cpu"), task=TaskConfig(history=7))
-    shipped = config_file.load(Path(__file__).parents[2] / "pretrained" / "x2" / "config.json")
-    for config in (TrainConfig(), presets.preset("cpu"), changed, shipped):
-        assert config.network.history == config.task.history
 
 
 def test_unknown_preset_is_one_line():

@@ -40,7 +40,7 @@ def test_exploration_starts_at_one_and_never_falls_below_the_floor(small):
     assert actor.std.tolist() == [1.0] * 4
     with torch.no_grad():
         actor.std.copy_(torch.tensor([0.05, 0.2, 0.7, -3.0]))
-    actor.clamp_std_()
+    actor.clamp_std_(0.2, 1.0)
     assert actor.std.tolist() == pytest.approx([0.2, 0.2, 0.7, 0.2])
 
 

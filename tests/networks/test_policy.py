@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 
 from ssr.networks.build import Networks
@@ -57,7 +55,7 @@ def test_the_policy_becomes_one_graph_for_any_number_of_robots(x2):
 
 
 def test_half_precision_on_the_cpu_works(x2):
-    networks = Networks(x2, replace(NetworkConfig.cpu(), dynamics_decoder=True))
+    networks = Networks(x2, NetworkConfig.cpu())
     c = networks.config
     history = torch.randn(6, 4, c.history, 72)
     with torch.autocast("cpu", torch.bfloat16):

@@ -15,9 +15,9 @@ import viser
 from ssr.evaluation import subject
 from ssr.evaluation.subject import Subject
 from ssr.learning import presets
-from ssr.learning.algorithm import network_config
+from ssr.learning.packing import write_tensors
 from ssr.learning.run_directory import RunDirectory
-from ssr.learning.writing import write_tensors
+from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
 from ssr.robots import load as load_robot
 from ssr.viewer.player import open_server

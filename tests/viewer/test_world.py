@@ -118,7 +118,7 @@ def test_imagined_footholds_lie_where_the_model_says(untrained: Subject) -> None
     """Half a metre ahead of a base that looks along +y is half a metre along +y."""
     world = world_of(untrained)
     ahead = torch.tensor([[[0.5, -0.1], [0.5, 0.1]]])
-    world.imagination = lambda state, action: (ahead, torch.tensor([[0.03, 0.05]]))
+    world.imagine = lambda state, action: (ahead, torch.tensor([[0.03, 0.05]]))
     half = torch.tensor(torch.pi / 4)
     world.env.simulator.qpos[0, 3:7] = (half.cos(), 0.0, 0.0, half.sin())
     world.step()

@@ -24,12 +24,12 @@ from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
 from ssr.deployment.onnx_policy import OnnxPolicy
 from ssr.deployment.realtime import claim_priority
 from ssr.errors import UserError
-from ssr.export.policy import build, newest_weights, write_export
-from ssr.learning import presets
-from ssr.learning.algorithm import network_config
-from ssr.learning.run_directory import RunDirectory
+from ssr.export.policy import write_export
+from ssr.learning import presets, saved
+from ssr.learning.algorithm import PolicyModule
+from ssr.learning.saved import Saved
+from ssr.learning.ssr_policy import SSRPolicy, network_config
 from ssr.networks.build import Networks
-from ssr.networks.policy import Policy
 from ssr.rehearsal.operator import PAUSE, Operator
 from ssr.rehearsal.sim2sim import Process
 from ssr.robots import load
@@ -68,20 +68,20 @@ def run(
         return figures | soak
 
 
-def _policy(widths: str, given: Path | None, folder: Path) -> tuple[Path, Policy]:
-    config = RunDirectory.open(given)[1] if given is not None else presets.preset(widths)
-    robot = load(config.robot)
+def _policy(widths: str, given: Path | None, folder: Path) -> tuple[Path, PolicyModule]:
     if given is not None:
-        weights, iteration = newest_weights(given)
-        networks = build(robot, config, weights, given)
+        trained = saved.load(given)
     else:
+        config = presets.preset(widths)
+        robot = load(config.robot)
         torch.manual_seed(0)
-        networks, iteration = Networks(robot, network_config(config)), 0
-    write_export(folder, networks, robot, config, iteration)
-    return folder, networks.policy().eval()
+        policy = SSRPolicy(Networks(robot, network_config(config)), imagines=False)
+        trained = Saved(config=config, robot=robot, iteration=0, policy=policy)
+    write_export(folder, trained)
+    return folder, trained.policy.network
 
 
-def _inference(onnx: OnnxPolicy, policy: Policy, steps: int) -> dict[str, object]:
+def _inference(onnx: OnnxPolicy, policy: PolicyModule, steps: int) -> dict[str, object]:
     c, rng = onnx.contract, np.random.default_rng(0)
     histories = rng.normal(size=(BLOCK, c.history, c.proprioception_size)).astype(np.float32)
     images = rng.uniform(0.1, 3.0, (BLOCK, c.camera.rows, c.camera.columns)).astype(np.float32)

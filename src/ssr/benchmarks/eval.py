@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from ssr.benchmarks.blocks import alternate, median_ratio
-from ssr.evaluation.actors import NetworkActor
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.scripted import stiff_task
 from ssr.evaluation.worlds import CHUNK, TrialWorlds, strips_for
 from ssr.learning import presets
-from ssr.learning.algorithm import network_config
+from ssr.learning.ssr_policy import SSRActor, network_config
 from ssr.networks.build import Networks
 from ssr.robots import load
 
@@ -53,7 +52,7 @@ class EndlessTrials:
         config = presets.preset("cpu")
         robot = load(config.robot)
         torch.manual_seed(0)
-        self.actor = NetworkActor(Networks(robot, network_config(config)).policy())
+        self.actor = SSRActor(Networks(robot, network_config(config)).policy().eval())
         task = replace(stiff_task(), history=config.task.history)
         strips = strips_for(course, range(CHUNK))
         # Trials outlast the benchmark.

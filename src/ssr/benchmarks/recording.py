@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from ssr.learning.algorithm import SSR
 from ssr.learning.config import TrainConfig
 from ssr.learning.references import ReferenceStarts
+from ssr.learning.ssr import SSR
 from ssr.motion.dataset import MotionDataset
 from ssr.robots import load
 from ssr.task.env import TraversalEnv
@@ -49,5 +49,5 @@ class RandomWalk:
         for observation, transition in self.moments:
             learner.act(observation)
             learner.observe(transition)
-        learner.update()
+        learner.update(progress=0.0)
         return learner.stopwatch.read()

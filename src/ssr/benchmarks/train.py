@@ -21,8 +21,10 @@ from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
 from ssr.learning.ranks import Ranks
 from ssr.learning.runner import with_ranks
+from ssr.learning.ssr import SSR
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.trainer import Trainer
+from ssr.motion.frames import WINDOW
 from ssr.task.env import TraversalEnv
 
 INPUT_SYMMETRY = AblationConfig(input_symmetry=True)
@@ -110,13 +112,14 @@ def _step(env: TraversalEnv, steps: int) -> None:
 def _act(trainer: Trainer, steps: int) -> None:
     """The policy acts and its rewards are computed, nothing is learned."""
     env, learner = trainer.env, trainer.algorithm
+    assert isinstance(learner, SSR)
     observation = env.observation()
     for _ in range(steps):
         transition = env.step(learner.act(observation))
         learner.observe(transition)
         observation = env.restart(transition.ended)
     trainer.observation = observation
-    learner.t = 0
+    learner.t = 0  # the rollout is thrown away
 
 
 def _train(trainer: Trainer) -> None:
@@ -170,9 +173,7 @@ def paper_memory_ratio() -> float:
     that they do not hide it; the full-size buffers, equal on both sides, are added at the end.
     """
     paper = presets.preset("paper")
-    fixed = 4 * (
-        5 * paper.style.replay * paper.style.frames * 63 + paper.imagination.capacity * (375 + 21 + 2)
-    )
+    fixed = 4 * (5 * paper.style.replay * WINDOW * 63 + paper.imagination.capacity * (375 + 21 + 2))
     small = replace(
         paper,
         ppo=replace(paper.ppo, epochs=1),  # one pass over the data holds as much as several

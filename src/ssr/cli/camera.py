@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +13,7 @@ import tyro
 from rich.console import Console
 
 from ssr.errors import UserError
+from ssr.files import replacing
 from ssr.physics.world import build_world, show_tile
 from ssr.robots import load
 from ssr.robots.spec import RobotSpec
@@ -197,9 +197,8 @@ def _save(path: Path, scene: StandingRobot, depth: np.ndarray, config: CameraCon
     else:
         beside.imshow(picture)
         beside.axis("off")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    FigureCanvasAgg(figure).print_png(str(temporary))
-    os.replace(temporary, path)
+    with replacing(path) as partial:
+        FigureCanvasAgg(figure).print_png(str(partial))
 
 
 def _draw_from_the_side(axes: Any, scene: StandingRobot, depth: np.ndarray, config: CameraConfig) -> None:

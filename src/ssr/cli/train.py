@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,8 @@ DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu 
     ssr train --preset cpu                       a new run in runs/
     ssr train --preset cpu --env.num-envs 128    any setting can be changed
     ssr train --preset cpu --explain             where the preset departs from the paper, and why
+    ssr train --recipe x2-cpu                    all stages of a recipe, from nothing to a shipped policy
+    ssr train --recipe x2-cpu --run RUN          the same in RUN, from the first stage that is not done
     ssr train --resume RUN                       go on with a run, bit for bit
     ssr train --continue RUN/small.safetensors   a new run from a small checkpoint's weights
     torchrun --nnodes 2 --nproc-per-node 8 -m -- ssr.cli.main train --run DIR
@@ -37,6 +40,10 @@ FOLLOWS = {
 class Command:
     run: Path | None = None
     """Directory of the new run; by default runs/ROBOT-PRESET-TIME."""
+    recipe: str | None = None
+    """Shipped recipe, or the path of a TOML file: stages that run one after the other, unattended."""
+    from_stage: str | None = None
+    """With --recipe and --run: run this stage and those after it again."""
     resume: Path | None = None
     """Run directory to go on with. Its own settings apply; only --run.iterations may be raised."""
     continue_: Annotated[Path | None, tyro.conf.arg(name="continue")] = None
@@ -58,7 +65,7 @@ def asked_preset(argv: list[str]) -> str | None:
 
 
 def run(argv: list[str]) -> int:
-    from ssr.learning import presets, runner
+    from ssr.learning import presets, runner, stages
     from ssr.learning.distribution import starts_the_run, under_torchrun
     from ssr.learning.run_directory import default_path
 
@@ -74,14 +81,21 @@ def run(argv: list[str]) -> int:
     if command.explain:
         print(presets.table(command.config.preset))
         return 0
+    given = {word.partition("=")[0] for word in argv if word.startswith("--")}
+    if command.recipe is not None:
+        return _cook(command, given)
+    if command.from_stage is not None:
+        raise UserError("--from-stage goes with --recipe.")
     if command.resume is not None:
-        given = {word.partition("=")[0] for word in argv if word.startswith("--")}
         refused = given - {"--resume", "--iteration", "--run.iterations"}
         if refused:
             raise UserError(
                 f"--resume goes on with the run's own settings; leave out {', '.join(sorted(refused))}. "
                 "For other settings start a new run with --continue."
             )
+        if stages.is_recipe_run(command.resume) and given == {"--resume"}:
+            stages.resume(command.resume, print)
+            return 0
         longer = command.config.run.iterations if "--run.iterations" in given else None
         runner.resume(command.resume, iteration=command.iteration, iterations=longer)
         return 0
@@ -91,6 +105,28 @@ def run(argv: list[str]) -> int:
     path = runner.start(command.run or default_path(config), config, small=command.continue_)
     if starts_the_run():
         print(path)
+    return 0
+
+
+def _cook(command: Command, given: set[str]) -> int:
+    """Run a recipe."""
+    from ssr.learning import recipe, stages
+    from ssr.learning.distribution import under_torchrun
+
+    refused = given - {"--recipe", "--run", "--from-stage", "--seed"}
+    if refused:
+        raise UserError(
+            f"A recipe holds all settings; leave out {', '.join(sorted(refused))}. For others copy it, "
+            "change the copy and give its path."
+        )
+    if command.run is None and (command.from_stage is not None or under_torchrun()):
+        raise UserError("Name the run's directory with --run.")
+    assert command.recipe is not None
+    text = recipe.text_of(command.recipe)
+    seed = command.config.seed if "--seed" in given else None
+    chosen = recipe.read(text, Path(command.recipe).stem, seed)
+    path = command.run or Path("runs") / f"{chosen.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    stages.run(path, chosen, text, from_stage=command.from_stage, say=print)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from ssr.deployment.contract import (
     seal,
 )
 from ssr.errors import UserError
+from ssr.files import write_bytes, write_text
 
 if TYPE_CHECKING:  # on a robot neither torch nor mujoco is there
     from ssr.robots.spec import RobotSpec
@@ -38,17 +38,8 @@ def write(run: Path, contract: Contract, onnx: bytes) -> None:
     """Both files of an export; `onnx` already carries the contract. Each appears complete or not at all."""
     content: dict[str, Any] = {**as_dict(contract), "onnx_sha256": hashlib.sha256(onnx).hexdigest()}
     content[SEAL] = seal(content)
-    _replace(run / ONNX, onnx)
-    _replace(run / CONTRACT, (json.dumps(content, indent=1) + "\n").encode())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    write_bytes(run / ONNX, onnx)
+    write_text(run / CONTRACT, json.dumps(content, indent=1) + "\n")
 
 
 def read(run: Path, robot: RobotSpec | None = None) -> Exported:

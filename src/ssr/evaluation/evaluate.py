@@ -22,6 +22,7 @@ from ssr.evaluation.store import Store, digest_of
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
 from ssr.evaluation.worlds import CHUNK
+from ssr.learning import saved
 from ssr.task.config import TaskConfig
 
 SNAPSHOT_COURSES = tuple(c for c in SETS["table2"] if not c.beyond)  #: on which Fig. 6c follows the MSR
@@ -152,7 +153,7 @@ def _over_snapshots(request: Request, newest: int | None) -> list[_Part]:
         return []
     if request.run is None:
         raise UserError(f"--snapshots: {request.source} is not a run directory and has none.")
-    known = list(subject.snapshots(request.run))
+    known = list(saved.snapshots(request.run))
     if len(known) < 2:
         raise UserError(f"--snapshots: {request.source} has {len(known)} snapshot(s), a line needs 2.")
     picked = np.linspace(0, len(known) - 1, min(request.snapshots, len(known))).round().astype(int)

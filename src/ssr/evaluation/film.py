@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import SAFE_SUPPORT, Footholds, FootRecorder
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, worlds_for
+from ssr.files import replacing
 from ssr.learning.footsteps import to_tile
 from ssr.physics.world import build_world, show_tile, terrain_name
 from ssr.pictures.offscreen import Disc, Offscreen, dress, onlooker
@@ -61,7 +61,7 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int,
     actor = subject.actor()
     actor.begin(chunk)
     recorder = FootRecorder(chunk, env.layouts.privileged)
-    imagination = subject.networks.imagination if subject.networks and subject.imagines else None
+    imagine = subject.imagine
     rows: dict[str, list[np.ndarray]] = {"qpos": [], "depth": [], "contact": [], "imagined": []}
     observation = worlds.begin()
     state = env.simulator.state()
@@ -71,9 +71,9 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int,
         action = actor.act(observation)
         rows["qpos"].append(env.simulator.qpos[world].copy())
         rows["depth"].append(observation.depth[world].numpy().copy())
-        if imagination is not None:
+        if imagine is not None:
             with torch.inference_mode():
-                mean, std = imagination(observation.privileged, action)
+                mean, std = imagine(observation.privileged, action)
             place = to_tile(mean[world], base[world], yaw[world])
             rows["imagined"].append(torch.cat([place, std[world, :, None]], dim=-1).numpy().copy())
         running = worlds.running
@@ -92,7 +92,7 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int,
         qpos=np.stack(rows["qpos"]),
         depth=np.stack(rows["depth"]) if subject.camera is not None else None,
         contact=np.stack(rows["contact"]),
-        imagined=np.stack(rows["imagined"]) if imagination is not None else None,
+        imagined=np.stack(rows["imagined"]) if imagine is not None else None,
         footholds=recorder.footholds(),
         period=env.config.control_period,
         depth_range=(subject.camera.near, subject.camera.far) if subject.camera else (0.0, 1.0),
@@ -162,26 +162,25 @@ def save(take: Take, folder: Path, name: str, heard: Callable[[], None] = lambda
 
     folder.mkdir(parents=True, exist_ok=True)
     film, strip = folder / f"{name}.mp4", folder / f"{name}.png"
-    partial = film.with_name(f".{os.getpid()}.{film.name}")
     rate = 1.0 / (EVERY * take.period)
-    writer = imageio_ffmpeg.write_frames(
-        str(partial), (WIDE + SIDE, SIDE), fps=rate, quality=7, macro_block_size=4
-    )
-    writer.send(None)
     count = -(-len(take.qpos) // EVERY)
     chosen = set(np.linspace(0, count - 1, min(PANELS, count)).round().astype(int).tolist())
     panels = []
-    try:
-        for number, (seen, eye) in enumerate(frames(take, heard)):
-            picture = _captioned(take, seen, eye, number * EVERY)
-            writer.send(picture)
-            if number in chosen:
-                panels.append((seen, eye, number * EVERY * take.period))
-        for _ in range(HOLD):
-            writer.send(picture)
-    finally:
-        writer.close()
-    os.replace(partial, film)
+    with replacing(film) as partial:
+        writer = imageio_ffmpeg.write_frames(
+            str(partial), (WIDE + SIDE, SIDE), fps=rate, quality=7, macro_block_size=4
+        )
+        writer.send(None)
+        try:
+            for number, (seen, eye) in enumerate(frames(take, heard)):
+                picture = _captioned(take, seen, eye, number * EVERY)
+                writer.send(picture)
+                if number in chosen:
+                    panels.append((seen, eye, number * EVERY * take.period))
+            for _ in range(HOLD):
+                writer.send(picture)
+        finally:
+            writer.close()
     _save_strip(panels, take.depth is not None, strip)
     return film, strip
 
@@ -213,6 +212,5 @@ def _save_strip(panels: list[tuple[np.ndarray, np.ndarray, float]], sees: bool, 
         below = Image.fromarray(eye).resize((PANEL, PANEL), Image.Resampling.NEAREST)
         if sees:
             sheet.paste(below, (k * PANEL, PANEL))
-    partial = path.with_name(f".{os.getpid()}.{path.name}")
-    sheet.save(partial)
-    os.replace(partial, path)
+    with replacing(path) as partial:
+        sheet.save(partial)

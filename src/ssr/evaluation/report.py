@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -14,6 +13,7 @@ from ssr.evaluation.figures.style import colour, inline
 from ssr.evaluation.measures import TRAVERSED, Row
 from ssr.evaluation.results import REPORT, Results
 from ssr.evaluation.table import COLUMNS, all_courses, texts, typical
+from ssr.files import write_text
 from ssr.terrain.tile import Kind
 
 Draw = Callable[[Sequence[Results]], Figure | None]
@@ -89,9 +89,7 @@ def write(results: Sequence[Results], path: Path | None = None) -> Path:
     """The report of one policy or of several; by default beside the first one's results."""
     target = path or results[0].folder / REPORT
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    partial.write_text(page(results), encoding="utf-8")
-    os.replace(partial, target)
+    write_text(target, page(results))
     return target
 
 

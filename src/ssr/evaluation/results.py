@@ -15,8 +15,8 @@ from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.store import Store
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.worlds import CHUNK
+from ssr.files import write_json
 from ssr.learning.run_directory import METRICS, read_metrics
-from ssr.learning.writing import write_json
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
 FORMAT = 4

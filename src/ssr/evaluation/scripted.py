@@ -9,7 +9,7 @@ from math import pi, sin
 import torch
 from torch import Tensor
 
-from ssr.evaluation.actors import Actor
+from ssr.learning.algorithm import Actor
 from ssr.robots.spec import RobotSpec
 from ssr.task.config import RandomizationConfig, TaskConfig
 from ssr.task.transition import Observation

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
 from dataclasses import fields
 from functools import cache
@@ -22,12 +21,13 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.worlds import CHUNK
+from ssr.files import replacing
 
 #: what decides the course of a trial; figures and reports do not
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
-    *("learning/foothold.py", "learning/footsteps.py"),
-    *("evaluation/actors.py", "evaluation/conditions.py", "evaluation/footholds.py"),
+    *("learning/foothold.py", "learning/footsteps.py", "learning/ssr_policy.py"),
+    *("evaluation/conditions.py", "evaluation/footholds.py"),
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),
 )
 PACKAGES = ("mujoco", "torch", "numpy")
@@ -65,12 +65,8 @@ class Store:
     def save(self, course: Course, first: int, trials: Trials) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(course, first, trials.count)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **{f.name: getattr(trials, f.name) for f in fields(Trials)})
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        with replacing(path) as partial:
+            np.savez_compressed(partial, **{f.name: getattr(trials, f.name) for f in fields(Trials)})
 
     def has(self, course: Course, first: int, count: int) -> bool:
         return self.load(course, first, count) is not None

@@ -7,11 +7,10 @@ import json
 import logging
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import onnx
 import torch
-from torch import Tensor
 
 from ssr import __version__
 from ssr.deployment.contract import (
@@ -24,86 +23,44 @@ from ssr.deployment.contract import (
     as_dict,
 )
 from ssr.deployment.exported import METADATA, write
-from ssr.errors import UserError
-from ssr.learning.algorithm import network_config
-from ssr.learning.averaging import ACTING, shipped
+from ssr.learning import saved
+from ssr.learning.algorithm import PolicyModule
 from ssr.learning.config import TrainConfig
-from ssr.networks.build import Networks
-from ssr.networks.policy import Policy
-from ssr.robots import RobotSpec, load
+from ssr.learning.saved import Saved
+from ssr.robots import RobotSpec
 from ssr.symmetry.layout import Layout
+from ssr.symmetry.vectors import layouts
 
 COMMAND_PERIOD = 0.001  #: s, Appendix D: a 1 kHz stream of joint commands
 
 
 def export(run: Path) -> Contract:
     """Write `policy.onnx` and `contract.json` into the run directory, from its newest weights."""
-    from ssr.learning.run_directory import RunDirectory
-
-    _, config = RunDirectory.open(run)
-    robot = load(config.robot)
-    weights, iteration = newest_weights(run)
-    networks = build(robot, config, weights, run)
-    return write_export(run, networks, robot, config, iteration)
+    return write_export(run, saved.load(run))
 
 
-def write_export(
-    run: Path, networks: Networks, robot: RobotSpec, config: TrainConfig, iteration: int
-) -> Contract:
-    policy = networks.policy().eval()
-    contract = make_contract(robot, config, networks, iteration, weights_digest(policy))
-    write(run, contract, to_onnx(policy, contract))
+def write_export(folder: Path, trained: Saved) -> Contract:
+    network = trained.policy.network
+    contract = make_contract(
+        trained.robot, trained.config, network.hidden_size, trained.iteration, weights_digest(network)
+    )
+    write(folder, contract, to_onnx(network, contract))
     return contract
 
 
-def newest_weights(run: Path) -> tuple[dict[str, Tensor], int]:
-    """Weights by name and their iteration: of the small checkpoint or a snapshot, whichever is newer."""
-    from safetensors.torch import load_file
-
-    from ssr.learning import small_checkpoint
-    from ssr.learning.run_directory import SMALL
-
-    snapshots = sorted((run / "snapshots").glob("[0-9]*.safetensors"))
-    newest = int(snapshots[-1].stem) if snapshots else -1
-    if (run / SMALL).is_file():
-        iteration, _, state = small_checkpoint.load(run / SMALL)
-        if iteration >= newest:
-            return shipped(state), iteration
-    if not snapshots:
-        raise UserError(f"{run} holds no weights yet. Let `ssr train` save a checkpoint first.")
-    return load_file(str(snapshots[-1])), newest
-
-
-def build(robot: RobotSpec, config: TrainConfig, weights: dict[str, Tensor], run: Path) -> Networks:
-    networks = Networks(robot, network_config(config))
-    own = {k: v for k, v in weights.items() if k.startswith(ACTING)}
-    wanted = {k for k in networks.state_dict() if k.startswith(ACTING)}
-    try:
-        networks.load_state_dict(own, strict=False)
-    except RuntimeError as error:
-        raise UserError(f"The weights of {run} do not fit its configuration: {_first_line(error)}") from None
-    if missing := wanted - own.keys():
-        raise UserError(f"The weights of {run} lack {min(missing)}: they are not those of this policy.")
-    return networks
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1].strip()
-
-
-def weights_digest(policy: Policy) -> str:
+def weights_digest(network: PolicyModule) -> str:
     """SHA-256 over the names and values of all weights that act."""
     total = hashlib.sha256()
-    for name, value in sorted(policy.state_dict().items()):
+    for name, value in sorted(network.state_dict().items()):
         total.update(name.encode())
         total.update(value.detach().cpu().contiguous().numpy().tobytes())
     return total.hexdigest()
 
 
 def make_contract(
-    robot: RobotSpec, config: TrainConfig, networks: Networks, iteration: int, weights_sha256: str
+    robot: RobotSpec, config: TrainConfig, hidden_size: int, iteration: int, weights_sha256: str
 ) -> Contract:
-    camera, commands = config.camera, config.task.commands
+    camera, commands, vectors = config.camera, config.task.commands, layouts(robot)
     reach = lambda *ranges: max(abs(bound) for pair in ranges for bound in pair)
     return Contract(
         format=FORMAT,
@@ -118,9 +75,9 @@ def make_contract(
         control_period=config.task.control_period,
         command_period=COMMAND_PERIOD,
         history=config.task.history,
-        hidden_size=networks.encoder.hidden_size,
-        proprioception=_segments(networks.layouts.proprioception),
-        action=_segments(networks.layouts.action),
+        hidden_size=hidden_size,
+        proprioception=_segments(vectors.proprioception),
+        action=_segments(vectors.action),
         camera=CameraContract(
             position=tuple(robot.camera.position),
             pitch_degrees=float(robot.camera.pitch),
@@ -147,19 +104,19 @@ def _segments(layout: Layout) -> tuple[SegmentContract, ...]:
     return tuple(SegmentContract(name=s.name, size=s.size, scale=spread(s.scale, s.size)) for s in layout)
 
 
-def to_onnx(policy: Policy, contract: Contract) -> bytes:
+def to_onnx(network: PolicyModule, contract: Contract) -> bytes:
     """The policy for one robot as ONNX: named inputs and outputs, and the contract as metadata."""
     example = (
         torch.zeros(1, contract.history, contract.proprioception_size),
         torch.full((1, contract.camera.rows, contract.camera.columns), contract.camera.far),
-        policy.initial_hidden(1),
+        network.initial_hidden(1),
     )
     with _quiet(), torch.no_grad():
         program: Any = torch.onnx.export(
-            policy,
+            cast(torch.nn.Module, network),
             example,
-            input_names=list(policy.inputs),
-            output_names=list(policy.outputs),
+            input_names=list(network.inputs),
+            output_names=list(network.outputs),
             dynamo=True,
             external_data=False,
             verbose=False,

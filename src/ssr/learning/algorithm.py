@@ -1,362 +1,144 @@
-"""SSR: one object that acts, watches what comes of it, and learns (Sec. 3)."""
+"""What training, checkpoints, evaluation, export and viewer know of a learning method: this and no more.
+
+A method is one module with the three functions of `Method`, listed by name in `ssr.learning.registry`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from math import exp, isfinite
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Protocol
 
-import torch
 from torch import Tensor
 
-from ssr.learning.averaging import AveragedPolicy
 from ssr.learning.config import TrainConfig
-from ssr.learning.devices import moved
-from ssr.learning.encoder_update import EncoderTrainer
-from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_deficiency
-from ssr.learning.footsteps import FootstepRecorder, to_tile
-from ssr.learning.imagination import Imagination
-from ssr.learning.ppo import PPO, prepare
-from ssr.learning.precision import autocast
-from ssr.learning.ranks import ALONE, Ranks
-from ssr.learning.rollout import Rollout
-from ssr.learning.schedule import Schedule
-from ssr.learning.statistics import Statistics
+from ssr.learning.ranks import Ranks
 from ssr.learning.stopwatch import Stopwatch
-from ssr.learning.style import ReferenceMotion, Style
-from ssr.networks.assembly import assemble, release
-from ssr.networks.build import Networks
-from ssr.networks.config import NetworkConfig
-from ssr.networks.gaussian import log_probability
-from ssr.networks.policy import actor_observation
+from ssr.motion.dataset import MotionDataset
 from ssr.robots.spec import RobotSpec
-from ssr.symmetry.structure import flip_width
 from ssr.task.transition import Observation, Transition
 from ssr.terrain.field import TerrainField
-from ssr.terrain.settings import TERRAIN_TYPES
+
+Imagine = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Privileged state (n, S) and action (n, A) → where each foot will land: mean (n, 2, 2) in the yaw-aligned
+base frame and standard deviation (n, 2), both in m, right foot before left."""
 
 
-def network_config(config: TrainConfig) -> NetworkConfig:
-    """The networks a run needs: as configured, with what the task and the ablation decide."""
-    return replace(
-        config.network,
-        equivariant=config.ablation.equivariant,
-        history=config.task.history,
-        streams=tuple(config.stream_weights()),
-        discriminators=1 if config.ablation.single_discriminator else len(TERRAIN_TYPES),
-        amp_window=config.style.frames,
-    )
+class Actor(Protocol):
+    """A policy with its memory of n worlds."""
 
+    def begin(self, worlds: int) -> None:
+        """New trials in all worlds."""
 
-class SSR:
-    """Acts in n worlds and learns from them; `field` is the terrain under those worlds."""
-
-    def __init__(
-        self,
-        *,
-        robot: RobotSpec,
-        num_envs: int,
-        config: TrainConfig,
-        field: TerrainField,
-        reference: ReferenceMotion | None = None,
-        ranks: Ranks = ALONE,
-        device: str = "cpu",
-    ) -> None:
-        self.robot, self.config, self.field, self.ranks, self.device = robot, config, field, ranks, device
-        self.networks = Networks(robot, network_config(config)).to(device)
-        self.weights = config.stream_weights()
-        streams, vectors = tuple(self.weights), self.networks.layouts
-        self.vectors = vectors
-        sizes = {
-            name: getattr(vectors, name).size for name in ("proprioception", "actor", "privileged", "action")
-        }
-        self.mirrors_input = config.ablation.input_symmetry
-        self.rollout = Rollout(
-            steps=config.ppo.steps,
-            num_envs=num_envs,
-            history=config.task.history,
-            sizes=sizes,
-            streams=streams,
-            mirrored_observation=self.mirrors_input,
-            device=device,
-        )
-        self.ppo = PPO(
-            self.networks.actor, self.networks.critics, streams=streams, config=config.ppo, ranks=ranks
-        )
-        self.encoder = EncoderTrainer(self.networks, config=config.encoder, ranks=ranks)
-        self.footsteps = FootstepRecorder(
-            num_envs=num_envs,
-            input_size=sizes["privileged"] + sizes["action"],
-            config=config.imagination,
-            device=device,
-        )
-        self.imagination: Imagination | None = None
-        if "foothold" in streams and not config.ablation.no_imagination:
-            self.imagination = Imagination(
-                self.networks.imagination,
-                state_size=sizes["privileged"],
-                action_size=sizes["action"],
-                config=config.imagination,
-                ranks=ranks,
-                device=device,
-            )
-        self.style: Style | None = None
-        if "style" in streams:
-            assert reference is not None, "the style stream needs reference motion"
-            self.style = Style(
-                self.networks.discriminators,
-                reference,
-                frame_size=vectors.amp.size,
-                steps=config.ppo.steps,
-                num_envs=num_envs,
-                seed=config.seed,
-                config=config.style,
-                ranks=ranks,
-                device=device,
-            )
-        kept = config.ppo.average
-        self.average = AveragedPolicy(self.networks, kept) if kept > 0.0 else None
-        self.schedule = Schedule(config.schedule)
-        self.statistics = Statistics(
-            num_envs, streams, vectors.privileged, config.task.control_period, device
-        )
-        self.stopwatch = Stopwatch()
-        sides = 2 if self.mirrors_input else 1  #: the mirrored input has a memory of its own
-        self.hidden = torch.zeros(sides, num_envs, self.networks.encoder.hidden_size, device=device)
-        self.first_hidden = self.hidden.clone()
-        self.features = torch.zeros(sides, num_envs, self.networks.config.cnn_channels[-1], device=device)
-        self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
-        self.last_privileged = torch.zeros(num_envs, sizes["privileged"], device=device)
-        self.t = 0
-        self.done = 0.0  #: share of the run that is over, in [0, 1]
-
-    # ---- acting -----------------------------------------------------------------------------------------
-
-    @torch.no_grad()
     def act(self, observation: Observation) -> Tensor:
-        """Actions (n, A) for what all worlds see, drawn from the policy."""
-        t, rollout = self.t, self.rollout
-        observation = moved(observation, self.device)
-        if t == 0:
-            rollout.begin()
-            assemble(self.networks.encoder)
-        rollout.put_observation(t, observation, self.restarted)
-        self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
-        if t == 0:
-            self.first_hidden = self.hidden.clone()
-        with self.stopwatch("encoding"):
-            sides = self._encode(observation, everything=t == 0)
-        with self.stopwatch("acting"):
-            rollout.actor[t] = sides[0]
-            if rollout.actor_mirrored is not None:
-                rollout.actor_mirrored[t] = sides[1]
-            std = self.networks.actor.std
-            with autocast(self.config.ppo.bfloat16, self.hidden.device):
-                mean = self.networks.actor(sides[0]).float()
-            action = mean + std * torch.randn_like(mean)
-            rollout.mean[t], rollout.action[t] = mean, action
-            rollout.log_prob[t] = log_probability(action, mean, std)
-        return action.clone().cpu()
+        """Actions (n, A) for what all worlds see."""
 
-    def _encode(self, observation: Observation, everything: bool) -> Tensor:
-        """o^a (1, n, O); with input symmetry also of the mirrored input, (2, n, O), in the same pass."""
-        encoder, sides, n = self.networks.encoder, len(self.hidden), len(self.restarted)
-        fresh = torch.arange(n, device=self.device)
-        if not everything:  # weights have not changed since: only new images are encoded
-            fresh = (observation.depth_fresh | self.restarted).nonzero().squeeze(1)
-        history, images = observation.history, observation.depth[fresh]
-        if sides == 2:
-            history = torch.cat((history, self.vectors.proprioception.mirror(history)))
-            images = torch.cat((images, flip_width(images)))
-        if len(fresh):
-            self.features[:, fresh] = encoder.encode_images(images).unflatten(0, (sides, -1))
-        latents, hidden = encoder.step(history, self.features.flatten(0, 1), self.hidden.flatten(0, 1))
-        self.hidden = hidden.unflatten(0, (sides, n))
-        if self.config.ppo.certain_latents:
-            latents = latents._replace(proprioception=latents.mean)
-        velocity = self.networks.estimator(history)
-        return actor_observation(history, velocity, latents).unflatten(0, (sides, n))
 
-    # ---- watching ---------------------------------------------------------------------------------------
+class PolicyModule(Protocol):
+    """The acting network as a robot runs it; `nn.Module`s with these members are."""
 
-    @torch.no_grad()
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of proprioception history (n, h, P), depth (n, rows, columns) in m and memory (n, H)."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of action (n, A) and next memory."""
+
+    @property
+    def hidden_size(self) -> int: ...
+    def __call__(self, history: Tensor, depth: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]: ...
+    def initial_hidden(self, count: int) -> Tensor: ...
+    def state_dict(self) -> dict[str, Any]: ...
+
+
+class Policy(Protocol):
+    """What was learned, without randomness. What only some methods can do is None where it is missing."""
+
+    @property
+    def network(self) -> PolicyModule: ...
+    @property
+    def imagine(self) -> Imagine | None: ...
+
+    def actor(self) -> Actor:
+        """Somebody to act in trials, with a memory of its own."""
+
+    def weights(self) -> dict[str, Tensor]:
+        """All weights by name, from which `Method.policy` makes this policy again."""
+
+
+class Algorithm(Protocol):
+    """Acts in the worlds of one rank and learns from what comes of it."""
+
+    stopwatch: Stopwatch
+
+    @property
+    def steps(self) -> int:
+        """Control steps between two updates."""
+
+    @property
+    def bootstrap(self) -> float:
+        """Share of the task's bootstrap terms that the worlds must grant from now on, in [0, 1]."""
+
+    @property
+    def ramp(self) -> float:
+        """Share of the randomization that the worlds must draw from now on, in [0, 1]."""
+
+    def act(self, observation: Observation) -> Tensor:
+        """Actions (n, A) to learn from."""
+
     def observe(self, transition: Transition) -> None:
         """Take in what the last action did, while the worlds still stand on their old tiles."""
-        with self.stopwatch("rewards"):
-            t, rollout = self.t, self.rollout
-            transition = moved(transition, self.device)
-            rollout.put_transition(t, transition)
-            rollout.put_reward(t, "locomotion", transition.reward)
-            stance = stance_deficiency(self.vectors.privileged, transition, self.config.foothold.tolerance)
-            if "foothold" in self.weights:
-                deficiency = guidance(
-                    transition,
-                    stance,
-                    self._imagine(t, transition),
-                    self.field,
-                    self.robot.sole,
-                    self.config.foothold,
-                )
-                reward = foothold_reward(deficiency, transition.terrain_type, self.config.foothold.sigma)
-                rollout.put_reward(t, "foothold", reward * self.config.task.control_period)
-            if self.style is not None:
-                self.style.observe(t, transition, self.restarted)
-            labels, touchdown = self.footsteps.observe(rollout.privileged[t], rollout.action[t], transition)
-            if self.imagination is not None:
-                self.imagination.put(labels)
-            self.statistics.observe(transition, stance, touchdown)
-            self.restarted = transition.ended | ~transition.valid
-            self.last_privileged = torch.where(transition.valid.unsqueeze(-1), transition.privileged, 0.0)
-            self.t += 1
 
-    def _imagine(self, t: int, transition: Transition) -> Imagined | None:
-        """Where the feet were going to land, said before the step; None until the model is trusted."""
-        if self.imagination is None or not self.imagination.trusted:
-            return None
-        usable = self.footsteps.known & (transition.level >= self.config.foothold.gate_level)
-        if not bool(usable.any()):
-            return None
-        mean, std = self.networks.imagination(self.rollout.privileged[t], self.rollout.action[t])
-        position, yaw = self.footsteps.base_position[:, None], self.footsteps.base_yaw[:, None]
-        return Imagined(mean=to_tile(mean, position, yaw), std=std, usable=usable)
+    def update(self, progress: float) -> dict[str, float]:
+        """Learn from the last `steps` steps; metrics are the same on every rank.
 
-    # ---- learning ---------------------------------------------------------------------------------------
-
-    def update(self) -> dict[str, float]:
-        """Learn from the rollout: style, PPO, encoder, imagination. Metrics are the same on every rank."""
-        assert self.t == self.rollout.steps, "a rollout must be complete before an update"
-        release(self.networks.encoder)
-        clock, rollout = self.stopwatch, self.rollout
-        metrics: dict[str, float] = {}
-        with clock("style"):
-            if self.style is not None:
-                reward = self.style.rewards(rollout.valid) * self.config.task.control_period
-                rollout.rewards["style"].copy_(torch.where(rollout.valid, reward, 0.0))
-        with clock("ppo"):
-            std = self.networks.actor.std.detach().clone()
-            batch = prepare(
-                rollout,
-                self.last_privileged,
-                self.networks.critics,
-                weights=self.weights,
-                config=self.config.ppo,
-                mirror=self._mirror(),
-                ranks=self.ranks,
-            )
-            metrics |= self.ppo.update(batch, std, self.entropy_coefficient, self.std_range, self.desired_kl)
-        with clock("encoder"):
-            mirrored = self.first_hidden[1] if self.mirrors_input else None
-            metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
-        with clock("imagination"):
-            if self.imagination is not None:
-                metrics |= self.imagination.update()
-        with clock("style"):
-            if self.style is not None:
-                metrics |= self.style.update()
-        if self.average is not None:
-            self.average.take_in()
-        self.statistics.finish(rollout)
-        metrics |= self.statistics.tally.means(self.ranks)
-        metrics["std"] = float(std.mean())
-        self._advance(metrics)
-        self.t = 0
-        return metrics
-
-    @property
-    def entropy_coefficient(self) -> float:
-        """Full while the bootstrap lasts, then the final one: footholds forgive little noise."""
-        ppo, share = self.config.ppo, self.schedule.bootstrap
-        return share * ppo.entropy_coefficient + (1.0 - share) * ppo.final_entropy_coefficient
-
-    @property
-    def desired_kl(self) -> float:
-        """Smaller steps over the last third of a run: small batches leave the policy trembling otherwise."""
-        ppo, late = self.config.ppo, min(max(3.0 * self.done - 2.0, 0.0), 1.0)
-        return (1.0 - late) * ppo.desired_kl + late * ppo.final_desired_kl
-
-    @property
-    def std_range(self) -> tuple[float, float]:
-        """Noise enough to lift a foot while the bootstrap lasts, and little enough to walk with after it.
-
-        The networks' own range holds besides.
+        progress: share of the run that is over, in [0, 1].
         """
-        ppo, fading = self.config.ppo, self.schedule.fading
-        cap = ppo.walking_max_std
-        if fading > 0.0 and isfinite(cap):
-            cap += fading * (self.config.network.max_std - cap)
-        return min(fading * ppo.bootstrap_min_std, cap), cap
 
-    def _advance(self, metrics: dict[str, float]) -> None:
-        task = self.config.task
-        longest = task.control_steps(task.termination.episode_seconds)
-        survival = exp(-metrics.get("falls_per_minute", 0.0) * longest * task.control_period / 60)
-        self.schedule.advance(metrics.get("tracking", 0.0), survival)
-        metrics |= {"bootstrap": self.schedule.bootstrap, "ramp": self.schedule.ramp}
+    def policy(self) -> Policy:
+        """A copy of what would be shipped now, between two iterations; draws no random numbers."""
 
-    def _mirror(self) -> Callable[[Rollout], tuple[Tensor, Tensor, Tensor]] | None:
-        """How the rollout is mirrored: in latent space, by the encoded mirrored input, or not at all, which
-        is enough for networks that are symmetric by themselves."""
-        if self.config.ablation.no_symmetry or self.networks.config.mirror_averaged:
-            return None
-        vectors = self.vectors
+    def freeze(self, networks: Collection[str]) -> None:
+        """The weights of these networks stay as they are from now on; unknown names are refused."""
 
-        def mirrored(rollout: Rollout) -> tuple[Tensor, Tensor, Tensor]:
-            actor = rollout.actor_mirrored
-            return (
-                vectors.actor.mirror(rollout.actor) if actor is None else actor,
-                vectors.privileged.mirror(rollout.privileged),
-                vectors.action.mirror(rollout.action),
-            )
-
-        return mirrored
-
-    def shipped_weights(self) -> dict[str, Tensor]:
-        """All weights, the policy's averaged where the configuration says so: for evaluation and export."""
-        return self.networks.state_dict() | ({} if self.average is None else self.average.weights)
-
-    # ---- saving -----------------------------------------------------------------------------------------
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Every tensor of an iteration, upstream before downstream, to find the first bad number."""
 
     def state_dict(self) -> dict[str, Any]:
         """Everything learning needs to go on bit for bit, between two iterations."""
-        assert self.t == 0, "save between iterations"
-        state: dict[str, Any] = {
-            "networks": self.networks.state_dict(),
-            "ppo": self.ppo.optimizer.state_dict(),
-            "encoder": self.encoder.optimizer.state_dict(),
-            "footsteps": self.footsteps.state_dict(),
-            "schedule": self.schedule.state_dict(),
-            "statistics": self.statistics.state_dict(),
-            "hidden": self.hidden,
-            "restarted": self.restarted,
-            "random": torch.get_rng_state(),
-        }
-        if self.device == "cuda":
-            state["random_cuda"] = torch.cuda.get_rng_state()
-        if self.imagination is not None:
-            state["imagination"] = self.imagination.state_dict()
-        if self.style is not None:
-            state["style"] = self.style.state_dict()
-        if self.average is not None:
-            state["average"] = self.average.state_dict()
-        return state
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        state = moved(state, self.device)
-        self.networks.load_state_dict(state["networks"])
-        self.ppo.optimizer.load_state_dict(state["ppo"])
-        self.encoder.optimizer.load_state_dict(state["encoder"])
-        self.footsteps.load_state_dict(state["footsteps"])
-        self.schedule.load_state_dict(state["schedule"])
-        self.statistics.load_state_dict(state["statistics"])
-        self.hidden.copy_(state["hidden"])
-        self.restarted.copy_(state["restarted"])
-        if self.imagination is not None:
-            self.imagination.load_state_dict(state["imagination"])
-        if self.style is not None:
-            self.style.load_state_dict(state["style"])
-        if self.average is not None:
-            self.average.load_state_dict(state["average"])
-        torch.set_rng_state(state["random"].cpu())
-        if self.device == "cuda":
-            torch.cuda.set_rng_state(state["random_cuda"].cpu())
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+    def small_state(self) -> dict[str, Any]:
+        """What is worth keeping in a few megabytes: learning goes on from it while buffers refill."""
+
+    def load_small_state(self, state: Mapping[str, Any], *, moments: bool = True) -> None:
+        """Go on from a small state. KeyError or RuntimeError where it is not one of these networks.
+
+        moments: keep the optimizers' moments and learning rates; otherwise they begin afresh.
+        """
+
+
+class Method(Protocol):
+    """What the module of a learning method offers."""
+
+    NETWORKS: tuple[str, ...]  #: whose weights `Algorithm.freeze` can keep
+
+    def build(
+        self,
+        *,
+        config: TrainConfig,
+        robot: RobotSpec,
+        num_envs: int,
+        field: TerrainField,
+        motion: Callable[[], MotionDataset],
+        ranks: Ranks,
+        device: str,
+    ) -> Algorithm:
+        """A beginner. field: the terrain under its worlds; motion: loads the robot's reference motion."""
+
+    def policy(self, config: TrainConfig, robot: RobotSpec, weights: Mapping[str, Tensor]) -> Policy:
+        """The policy with these weights; RuntimeError where they do not fit the configuration."""
+
+    def shipped(self, state: Mapping[str, Any]) -> dict[str, Tensor]:
+        """The weights of the policy within a small state."""

@@ -17,11 +17,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from ssr.errors import UserError
-from ssr.learning.packing import pack, unpack
+from ssr.files import digest, write_json
+from ssr.learning.packing import pack, unpack, write_tensors
 from ssr.learning.ranks import ALONE, Ranks
-from ssr.learning.writing import digest, write_json, write_tensors
 
-FORMAT = 5
+FORMAT = 6
 STATE = "state.json"
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 
 from ssr.errors import UserError
-from ssr.motion.frames import STRIDE, WINDOW
-from ssr.networks.config import NetworkConfig
+from ssr.learning import registry
+from ssr.networks.config import NetworkWidths
 from ssr.task.config import TaskConfig
 from ssr.vision.camera import CameraConfig
 from ssr.vision.support import landing_rule
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    """Table 9: of all four optimizers; PPO's learning rate then follows its KL."""
+
+    learning_rate: float = 5e-4
+    max_gradient_norm: float = 1.0  #: of each network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,30 +30,19 @@ class PPOConfig:
     steps: int = 24  #: control steps per world and iteration
     epochs: int = 5
     minibatches: int = 4
-    learning_rate: float = 5e-4
-    min_learning_rate: float = 1e-5
-    max_learning_rate: float = 1e-3
-    desired_kl: float = 0.01
-    final_desired_kl: float = 0.01  #: reached at the end of a run, over its last third
+    learning_rates: Pair = (1e-5, 1e-3)  #: least and most that the adaptation to the KL allows
     clip: float = 0.2  #: of ratio and of value change
     discount: float = 0.99  #: γ
     trace: float = 0.95  #: λ
     max_advantage: float = inf  #: standard deviations from the mean beyond which a stream's advantage is cut
     same_spread: bool = False  #: advantages of every terrain type get the same standard deviation
-    value_coefficient: float = 1.0
-    entropy_coefficient: float = 0.005
-    final_entropy_coefficient: float = 0.005  #: once the bootstrap has faded
-    bootstrap_min_std: float = 0.0  #: floor of the policy's std at full bootstrap; fades with it
-    walking_max_std: float = inf  #: cap of the policy's std once the bootstrap is at its least
-    max_gradient_norm: float = 1.0  #: actor and critics separately
     average: float = 0.0  #: of the policy's weights, for shipping: the share kept per iteration; 0: none
     certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics
 
     def __post_init__(self) -> None:
-        for name in ("walking_max_std", "max_advantage"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"ppo.{name} {getattr(self, name):g}: expected more than 0.")
+        if not self.max_advantage > 0:
+            raise UserError(f"ppo.max_advantage {self.max_advantage:g}: expected more than 0.")
         if not 0 <= self.average < 1:
             raise UserError(f"ppo.average {self.average:g}: expected 0 to less than 1.")
 
@@ -52,7 +51,6 @@ class PPOConfig:
 class EncoderConfig:
     """Table 9, encoder and estimator: the hybrid prediction loss."""
 
-    learning_rate: float = 5e-4
     epochs: int = 5  #: the paper gives PPO's
     minibatches: int = 4  #: of whole worlds
     base_map: float = 2.0
@@ -60,16 +58,12 @@ class EncoderConfig:
     next_proprioception: float = 5.0
     divergence: float = 1.0  #: of the VAE
     velocity: float = 2.0
-    dynamics: float = 2.0  #: only with `network.dynamics_decoder`; not in the paper
-    max_gradient_norm: float = 1.0
-    bfloat16: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImaginationConfig:
     """The foothold imagination model (Eq. 1): labels, buffer and training."""
 
-    learning_rate: float = 5e-4
     capacity: int = 100_000  #: newest samples kept, over all ranks
     minibatches: int = 8
     batch_size: int = 4096
@@ -78,7 +72,6 @@ class ImaginationConfig:
     min_force: float = 5.0  #: N, vertical
     gate_samples: int = 25_000
     gate_rmse: float = 0.10  #: m
-    max_gradient_norm: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,16 +88,11 @@ class FootholdConfig:
 class StyleConfig:
     """Motion priors (Sec. 3.4, Table 9)."""
 
-    learning_rate: float = 5e-4
     weight_decay: float = 1e-4
     gradient_penalty: float = 20.0  #: w^gp, halved in the loss as in AMP
-    frames: int = 5
-    stride: int = 2  #: control steps between frames
     replay: int = 40_000  #: windows per discriminator, over all ranks
     updates: int = 20  #: per iteration
     batch_size: int = 1024  #: windows of each side per discriminator and update
-    normalizer_clip: float = 10.0
-    max_gradient_norm: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,22 +126,28 @@ class AblationConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleConfig:
-    """When bootstrap terms fade and randomization ramps up: by measured tracking, not by the clock."""
+    """What changes while a policy learns, as pairs: at first, at last. See `ssr.learning.schedule`."""
 
-    bootstrap: bool = False  #: begin with the task's bootstrap terms at full weight
-    min_bootstrap: float = 0.0  #: share of the bootstrap terms that stays for good
-    ramp: bool = False  #: begin without dynamics randomization
-    walking_ratio: float = 0.75  #: speed along the command ÷ commanded speed that counts as walking
-    losing_ratio: float = 0.45  #: below it the bootstrap comes back
-    fading_survival: float = 0.2  #: share of the longest episodes survived from which it fades
-    walking_survival: float = 0.4  #: and from which randomization ramps up
-    fade_iterations: int = 200  #: of walking, from full bootstrap to none
-    ramp_iterations: int = 400  #: of walking, from no randomization to all of it
-    smoothing: float = 0.9  #: of the measured ratio, per iteration
+    bootstrap: Pair = (0.0, 0.0)  #: share of the task's bootstrap terms; fades while the robot walks
+    fade_iterations: int = 200  #: of walking, from first to last
+    ramp: Pair = (1.0, 1.0)  #: share of the randomization; rises while the robot walks
+    ramp_iterations: int = 400
+    entropy: Pair = (0.005, 0.005)  #: coefficient; goes with the bootstrap
+    initial_std: float = 1.0  #: of the policy's actions
+    min_std: Pair = (0.2, 0.2)  #: goes with the bootstrap
+    max_std: Pair = (inf, inf)
+    desired_kl: Pair = (0.01, 0.01)  #: goes over the last third of a run
 
     def __post_init__(self) -> None:
-        if not 0 <= self.min_bootstrap <= 1:
-            raise UserError(f"schedule.min_bootstrap {self.min_bootstrap:g}: expected 0 to 1.")
+        for name in ("bootstrap", "ramp"):
+            if not all(0 <= share <= 1 for share in getattr(self, name)):
+                raise UserError(f"schedule.{name} {getattr(self, name)}: expected two shares, 0 to 1.")
+        if self.bootstrap[0] < self.bootstrap[1] or self.ramp[0] > self.ramp[1]:
+            raise UserError("schedule: expected a bootstrap that fades and a ramp that rises.")
+        for name in ("initial_std", "min_std", "max_std", "desired_kl", "fade_iterations", "ramp_iterations"):
+            value = getattr(self, name)
+            if not all(number > 0 for number in (value if isinstance(value, tuple) else (value,))):
+                raise UserError(f"schedule.{name} {value}: expected more than 0.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +167,7 @@ class RunConfig:
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     preset: str = "paper"
+    algorithm: str = "ssr"  #: the learning method, a name of `ssr.learning.registry`
     robot: str = "x2"
     seed: int = 1
     ranks: int = 0  #: processes; 0 = one per core (CPU) or GPU
@@ -180,7 +175,8 @@ class TrainConfig:
     env: WorldsConfig = field(default_factory=WorldsConfig)
     task: TaskConfig = field(default_factory=TaskConfig)
     camera: CameraConfig = field(default_factory=CameraConfig)
-    network: NetworkConfig = field(default_factory=NetworkConfig)
+    network: NetworkWidths = field(default_factory=NetworkWidths)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     imagination: ImaginationConfig = field(default_factory=ImaginationConfig)
@@ -193,8 +189,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         """Settings that cannot work together are refused here, not hours into a run."""
-        # One history: a configuration that is written down must not name two.
-        object.__setattr__(self, "network", replace(self.network, history=self.task.history))
+        registry.check(self.algorithm)
         positive = {
             "env.num_envs": self.env.num_envs,
             "env.threads": self.env.threads,
@@ -206,21 +201,10 @@ class TrainConfig:
         for name, value in positive.items():
             if value < 1:
                 raise UserError(f"{name} is {value}: expected at least 1.")
-        if (self.style.frames, self.style.stride) != (WINDOW, STRIDE):
-            raise UserError(
-                f"Style windows of {self.style.frames} frames every {self.style.stride} control steps: the "
-                f"reference motion has {WINDOW} every {STRIDE}."
-            )
         if self.network.mirror_averaged and not self.ablation.equivariant:
             raise UserError(
                 "network.mirror_averaged needs the equivariant encoder; with ablation.no_symmetry and "
                 "ablation.input_symmetry give --network.no-mirror-averaged."
-            )
-        camera = ((self.camera.height, self.camera.width), (self.camera.near, self.camera.far))
-        if camera != (self.network.image_size, self.network.depth_range):
-            raise UserError(
-                f"Camera {camera[0]} pixels, {camera[1]} m: the network expects {self.network.image_size}, "
-                f"{self.network.depth_range}; set both alike."
             )
         landing_rule(self.foothold.landing_rule)
 

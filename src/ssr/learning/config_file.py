@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ssr.errors import UserError, unknown
+from ssr.files import write_json
 from ssr.learning.config import TrainConfig
 from ssr.learning.packing import pack, unpack
-from ssr.learning.writing import write_json
 
 
 def as_dict(config: Any) -> Any:

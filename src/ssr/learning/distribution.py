@@ -94,34 +94,35 @@ def _child(
         _take_gpu(device, rank)
         store = dist.TCPStore(LOCAL, port, size + 1, is_master=False, timeout=PATIENCE)
         dist.init_process_group(_backend(device), store=store, rank=rank, world_size=size, timeout=PATIENCE)
-        work(Ranks(rank=rank, size=size), *rest)
+        result = work(Ranks(rank=rank, size=size), *rest)
         dist.destroy_process_group()
-        tell.send(None)
+        tell.send((None, result))
     except UserError as error:
-        tell.send(str(error))
+        tell.send((str(error), None))
     except KeyboardInterrupt:
-        tell.send("Interrupted.")
+        tell.send(("Interrupted.", None))
     except Exception:
-        tell.send(traceback.format_exc())
+        tell.send((traceback.format_exc(), None))
         os._exit(1)
 
 
-def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> None:
-    """Run `work(ranks, *arguments)` on every rank and wait for all of them."""
+def launch(config: TrainConfig, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Run `work(ranks, *arguments)` on every rank, wait for all of them and give what the first returned.
+
+    Under torchrun each rank is a process that called this itself, and gets what its own work returned.
+    """
     device, threads = device_of(config), config.env.threads
     torch.set_num_threads(threads)
     if under_torchrun():
         _take_gpu(device, int(os.environ.get("LOCAL_RANK", "0")))
         dist.init_process_group(_backend(device), timeout=PATIENCE)
         try:
-            work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
+            return work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
         finally:
             dist.destroy_process_group()
-        return
     size = rank_count(config)
     if size == 1:
-        work(Ranks(), *arguments)
-        return
+        return work(Ranks(), *arguments)
     store = dist.TCPStore(LOCAL, 0, size + 1, is_master=True, wait_for_workers=False)
     context = multiprocessing.get_context("spawn")
     listen, children = [], []
@@ -145,21 +146,22 @@ def launch(config: TrainConfig, work: Callable[..., None], *arguments: Any) -> N
     interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
     terminated = signal.signal(signal.SIGTERM, pass_on)
     try:
-        _supervise(listen, children)
+        return _supervise(listen, children)
     finally:
         signal.signal(signal.SIGINT, interrupted)
         signal.signal(signal.SIGTERM, terminated)
 
 
-def _supervise(listen: list[Connection], children: list[SpawnProcess]) -> None:
+def _supervise(listen: list[Connection], children: list[SpawnProcess]) -> Any:
     """Wait for every rank; the first that fails ends all, and its reason is the error."""
+    results: dict[Connection, Any] = {}
     waiting = dict(zip(listen, children, strict=True))
     while waiting:
         for ear in wait(list(waiting)):
             assert isinstance(ear, Connection)
             child = waiting.pop(ear)
             try:
-                reason = ear.recv()
+                reason, results[ear] = ear.recv()
             except EOFError:
                 child.join()
                 reason = f"A rank was ended from outside (exit code {child.exitcode})."
@@ -169,3 +171,4 @@ def _supervise(listen: list[Connection], children: list[SpawnProcess]) -> None:
                 raise UserError(reason) if "\n" not in reason else RuntimeError(reason)
     for child in children:
         child.join()
+    return results[listen[0]]

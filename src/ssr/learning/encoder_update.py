@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ssr.learning.config import EncoderConfig
+from ssr.learning.config import EncoderConfig, OptimizerConfig
 from ssr.learning.optimizer import FlatAdam
-from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
-from ssr.symmetry.vectors import DYNAMICS
 
 LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity")
 
@@ -30,7 +28,6 @@ class Sequences:
     hidden: Tensor  #: (m, H) before the first step
     resets: Tensor  #: (T, m) bool
     privileged: Tensor  #: (T, m, S)
-    dynamics: Tensor  #: (T, m, D)
     next_proprioception: Tensor  #: (T, m, P)
     valid: Tensor  #: (T, m) bool
     unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
@@ -46,7 +43,6 @@ def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor) -> Sequences:
         hidden=hidden[worlds],
         resets=rollout.restarted[:, worlds],
         privileged=rollout.privileged[:, worlds],
-        dynamics=rollout.dynamics[:, worlds],
         next_proprioception=rollout.next_proprioception[:, worlds],
         valid=rollout.valid[:, worlds],
         unbroken=(rollout.valid & ~rollout.ended)[:, worlds],
@@ -67,7 +63,6 @@ def with_mirror_images(original: Sequences, mirrored_hidden: Tensor, networks: N
         hidden=torch.cat((original.hidden, mirrored_hidden)),
         resets=both(original.resets, original.resets),
         privileged=both(original.privileged, vectors.privileged.mirror(original.privileged)),
-        dynamics=both(original.dynamics, DYNAMICS.mirror(original.dynamics)),
         next_proprioception=both(
             original.next_proprioception, vectors.proprioception.mirror(original.next_proprioception)
         ),
@@ -83,7 +78,7 @@ def _masked_mse(prediction: Tensor, target: Tensor, mask: Tensor) -> Tensor:
 
 
 def prediction_losses(networks: Networks, batch: Sequences) -> tuple[dict[str, Tensor], Latents]:
-    """Every part of the hybrid prediction loss, unweighted, in the order of LOSSES; dynamics where told."""
+    """Every part of the hybrid prediction loss, unweighted, in the order of LOSSES."""
     layout = networks.layouts.privileged
     encoder = networks.encoder
     features = encoder.encode_images(batch.images)
@@ -102,22 +97,27 @@ def prediction_losses(networks: Networks, batch: Sequences) -> tuple[dict[str, T
         "divergence": (kl * valid).sum() / valid.sum().clamp_min(1.0),
         "velocity": _masked_mse(velocity, layout.get(batch.privileged, "base_velocity"), valid),
     }
-    if said.dynamics is not None:
-        losses["dynamics"] = _masked_mse(said.dynamics, batch.dynamics, valid)
     return losses, latents
 
 
 class EncoderTrainer:
     """One optimizer for encoder, decoders and estimator; no gradient of PPO ever enters them."""
 
-    def __init__(self, networks: Networks, *, config: EncoderConfig, ranks: Ranks = ALONE) -> None:
+    def __init__(
+        self,
+        networks: Networks,
+        *,
+        config: EncoderConfig,
+        optimizer: OptimizerConfig | None = None,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        optimizer = optimizer or OptimizerConfig()
         self.networks, self.config = networks, config
-        names = (*LOSSES, "dynamics") if networks.config.dynamics_decoder else LOSSES
-        self.weights = {name: getattr(config, name) for name in names}
+        self.weights = {name: getattr(config, name) for name in LOSSES}
         self.optimizer = FlatAdam(
             {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
-            learning_rate=config.learning_rate,
-            max_gradient_norm=config.max_gradient_norm,
+            learning_rate=optimizer.learning_rate,
+            max_gradient_norm=optimizer.max_gradient_norm,
             ranks=ranks,
         )
 
@@ -140,8 +140,7 @@ class EncoderTrainer:
         return dict(zip([*names, "active_latents"], values, strict=True))
 
     def _step(self, batch: Sequences) -> Tensor:
-        with autocast(self.config.bfloat16, batch.hidden.device):
-            losses, latents = prediction_losses(self.networks, batch)
+        losses, latents = prediction_losses(self.networks, batch)
         loss = torch.stack([weight * losses[name] for name, weight in self.weights.items()]).sum()
         extras = self.optimizer.extras[: len(self.weights) + 1]
         with torch.no_grad():

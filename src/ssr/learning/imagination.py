@@ -7,7 +7,7 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from ssr.learning.config import ImaginationConfig
+from ssr.learning.config import ImaginationConfig, OptimizerConfig
 from ssr.learning.footsteps import Labels
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
@@ -73,9 +73,11 @@ class Imagination:
         state_size: int,
         action_size: int,
         config: ImaginationConfig,
+        optimizer: OptimizerConfig | None = None,
         ranks: Ranks = ALONE,
         device: str = "cpu",
     ) -> None:
+        optimizer = optimizer or OptimizerConfig()
         self.model, self.config, self.ranks, self.state_size = model, config, ranks, state_size
         self.buffer = LabelBuffer(max(1, config.capacity // ranks.size), state_size + action_size, device)
         self.fresh: list[Labels] = []  #: labels the model has not been trained on
@@ -83,8 +85,8 @@ class Imagination:
         self.rmse = float("inf")  #: m, on labels before they were trained on, smoothed over iterations
         self.optimizer = FlatAdam(
             {"imagination": model},
-            learning_rate=config.learning_rate,
-            max_gradient_norm=config.max_gradient_norm,
+            learning_rate=optimizer.learning_rate,
+            max_gradient_norm=optimizer.max_gradient_norm,
             ranks=ranks,
         )
 

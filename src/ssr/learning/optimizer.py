@@ -45,9 +45,12 @@ class FlatAdam:
         self.gradient = self._reduced[:total]
         self.extras = self._reduced[total:]
         self.parts: dict[str, Tensor] = {}
+        self._values_of: dict[str, Tensor] = {}
+        self.frozen: frozenset[str] = frozenset()  #: networks whose values stay
         start = 0
         for name, network in self.networks.items():
             self.parts[name] = self.gradient[start : start + sizes[name]]
+            self._values_of[name] = self.values[start : start + sizes[name]]
             for parameter in network.parameters():
                 # Memory order is kept: channels may come last. Every parameter is dense.
                 shape = parameter.size(), parameter.stride(), start
@@ -74,6 +77,9 @@ class FlatAdam:
         loss.backward()
         self.ranks.mean_(self._reduced)
         for name, part in self.parts.items():
+            if name in self.frozen:
+                part.zero_()
+                continue
             norm = float(torch.linalg.vector_norm(part))
             if not isfinite(norm):
                 raise NonFiniteGradient(name)
@@ -81,7 +87,11 @@ class FlatAdam:
                 part.mul_(self.max_gradient_norm / (norm + 1e-6))
 
     def step(self) -> None:
+        """Frozen networks stay bit for bit, whatever moments they had."""
+        kept = [(self._values_of[name], self._values_of[name].clone()) for name in self.frozen]
         self._adam.step()
+        for values, before in kept:
+            values.copy_(before)
 
     def state_dict(self) -> dict[str, object]:
         state = self._adam.state.get(self._flat, {})

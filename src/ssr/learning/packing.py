@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
+
+from ssr.files import replacing
 
 TENSOR, ARRAY, TUPLE = "__tensor__", "__array__", "__tuple__"
 NON_FINITE = "__float__"
@@ -55,3 +59,10 @@ def unpack(skeleton: Any, tensors: Mapping[str, Tensor]) -> Any:
     if isinstance(skeleton, list):
         return [unpack(v, tensors) for v in skeleton]
     return skeleton
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Tensors by name as a safetensors file, wherever and in whatever memory order they are."""
+    plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    with replacing(path) as partial:
+        save_file(plain, str(partial), metadata=metadata)

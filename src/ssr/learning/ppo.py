@@ -9,17 +9,20 @@ from math import inf, isfinite
 import torch
 from torch import Tensor
 
-from ssr.learning.config import PPOConfig
+from ssr.learning.config import OptimizerConfig, PPOConfig
 from ssr.learning.gae import advantages
 from ssr.learning.moments import mean_and_std
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
+from ssr.learning.schedule import Schedule
 from ssr.networks.actor import MoEActor
 from ssr.networks.critics import Critics
 from ssr.networks.gaussian import divergence, entropy, log_probability
 from ssr.terrain.settings import TERRAIN_TYPES
+
+VALUE_COEFFICIENT = 1.0  #: Table 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +153,10 @@ class PPO:
         *,
         streams: tuple[str, ...],
         config: PPOConfig,
+        optimizer: OptimizerConfig | None = None,
         ranks: Ranks = ALONE,
     ) -> None:
+        optimizer = optimizer or OptimizerConfig()
         self.actor, self.critics, self.streams, self.config, self.ranks = (
             actor,
             critics,
@@ -159,28 +164,15 @@ class PPO:
             config,
             ranks,
         )
-        self.desired_kl = config.desired_kl
         self.optimizer = FlatAdam(
             {"actor": actor, "critics": critics},
-            learning_rate=config.learning_rate,
-            max_gradient_norm=config.max_gradient_norm,
+            learning_rate=optimizer.learning_rate,
+            max_gradient_norm=optimizer.max_gradient_norm,
             ranks=ranks,
         )
 
-    def update(
-        self,
-        batch: Batch,
-        std: Tensor,
-        entropy_coefficient: float,
-        std_range: tuple[float, float] = (0.0, inf),
-        desired_kl: float | None = None,
-    ) -> dict[str, float]:
-        """Several epochs over shuffled minibatches.
-
-        std: (A,) of the policy that acted, which stays in `std_range`.
-        desired_kl: as configured unless given.
-        """
-        self.desired_kl = self.config.desired_kl if desired_kl is None else desired_kl
+    def update(self, batch: Batch, std: Tensor, schedule: Schedule) -> dict[str, float]:
+        """Several epochs over shuffled minibatches. std: (A,) of the policy that acted."""
         old_std = std.clone()
         size = batch.size // self.config.minibatches
         sums: dict[str, float] = {}
@@ -188,17 +180,16 @@ class PPO:
             order = torch.randperm(batch.size, device=batch.advantage.device)
             for k in range(self.config.minibatches):
                 index = order[k * size : (k + 1) * size]
-                for name, value in self._step(batch, index, old_std, entropy_coefficient):
+                for name, value in self._step(batch, index, old_std, schedule):
                     sums[name] = sums.get(name, 0.0) + value
-                with torch.no_grad():
-                    self.actor.std.clamp_(*std_range)
-                self.actor.clamp_std_()
+                if "actor" not in self.optimizer.frozen:
+                    self.actor.clamp_std_(*schedule.std_range)
         steps = self.config.epochs * self.config.minibatches
         metrics = {name: value / steps for name, value in sums.items()}
         return metrics | {"learning_rate": self.optimizer.learning_rate}
 
     def _step(
-        self, batch: Batch, index: Tensor, old_std: Tensor, entropy_coefficient: float
+        self, batch: Batch, index: Tensor, old_std: Tensor, schedule: Schedule
     ) -> list[tuple[str, float]]:
         config, b = self.config, len(index)
         sides = len(batch.observation)
@@ -225,14 +216,14 @@ class PPO:
             value_loss = value_loss + (error * weight).sum() / sides
 
         spread = entropy(self.actor.std)
-        loss = surrogate + config.value_coefficient * value_loss - entropy_coefficient * spread
+        loss = surrogate + VALUE_COEFFICIENT * value_loss - schedule.entropy_coefficient * spread
         with torch.no_grad():
             kl = (divergence(batch.mean[index], old_std, mean[:b], std) * weight).sum()
             outside = (((ratio[0] - 1.0).abs() > config.clip).float() * weight).sum()
             self.optimizer.extras[:4] = torch.stack((kl, surrogate.detach(), value_loss.detach(), outside))
         self.optimizer.backward(loss)
         kl_mean, surrogate_mean, value_mean, outside_mean = self.optimizer.extras[:4].tolist()
-        self._adapt(kl_mean)
+        self._adapt(kl_mean, schedule.desired_kl)
         self.optimizer.step()
         return [
             ("kl", kl_mean),
@@ -242,11 +233,11 @@ class PPO:
             ("entropy", float(spread.detach())),
         ]
 
-    def _adapt(self, kl: float) -> None:
+    def _adapt(self, kl: float, desired: float) -> None:
         """The learning rate falls where the policy moved too far and rises where it hardly moved."""
-        config, rate = self.config, self.optimizer.learning_rate
-        if kl > 2.0 * self.desired_kl:
+        (least, most), rate = self.config.learning_rates, self.optimizer.learning_rate
+        if kl > 2.0 * desired:
             rate /= 1.5
-        elif 0.0 < kl < 0.5 * self.desired_kl:
+        elif 0.0 < kl < 0.5 * desired:
             rate *= 1.5
-        self.optimizer.learning_rate = min(max(rate, config.min_learning_rate), config.max_learning_rate)
+        self.optimizer.learning_rate = min(max(rate, least), most)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ssr.errors import unknown
 from ssr.learning.config import TrainConfig
-from ssr.networks.config import NetworkConfig
+from ssr.networks.config import NARROW, NetworkWidths
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,19 @@ CPU: tuple[Difference, ...] = (
     Difference("task.bootstrap.stepping", 20.0, "without it the first gait is a shuffle, feet on the ground"),
     Difference("task.bootstrap.stall_distance", 2.0, STAND),
     Difference("task.bootstrap.posture_relief", 0.6, STAND),
-    Difference("schedule.bootstrap", True, STAND),
     Difference(
-        "schedule.min_bootstrap",
-        0.5,
-        "without any it goes back to standing: tracking 0.88 → 0.49 in 90 iterations; at 0.3 it walks at "
-        "0.32 m/s when asked for 0.5",
+        "schedule.bootstrap",
+        (1.0, 0.5),
+        f"{STAND}; without any it goes back to standing: tracking 0.88 → 0.49 in 90 iterations; at 0.3 it "
+        "walks at 0.32 m/s when asked for 0.5",
     ),
     Difference(
-        "schedule.ramp", True, "full randomization and sideways commands keep a beginner on the ground"
+        "schedule.ramp", (0.0, 1.0), "full randomization and sideways commands keep a beginner on the ground"
     ),
     *(
-        Difference(f"network.{f.name}", getattr(NetworkConfig.cpu(), f.name), WIDTHS)
-        for f in fields(NetworkConfig)
-        if f.name != "history" and getattr(NetworkConfig.cpu(), f.name) != getattr(NetworkConfig(), f.name)
+        Difference(f"network.{f.name}", getattr(NARROW, f.name), WIDTHS)
+        for f in fields(NetworkWidths)
+        if getattr(NARROW, f.name) != getattr(NetworkWidths(), f.name)
     ),
     Difference(
         "schedule.fade_iterations", 800, "backward and sideways walking is learned while much of it is on"
@@ -82,14 +81,16 @@ CPU: tuple[Difference, ...] = (
         "randomization costs speed: after 2.5 M steps a policy that had met a third of it (ramp and fade "
         "over 400) walked at 0.76 m/s when asked for 1.0, one that had met a tenth (1600 and 800) at 0.97",
     ),
+    Difference("schedule.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
     Difference(
-        "network.dynamics_decoder",
-        True,
-        "otherwise nothing tells the actor what it walks with: from its inputs a network names the delay "
-        "in 61 % of cases, from 0.8 s of frames in 82 %",
+        "schedule.min_std", (0.7, 0.2), "with less noise at first it never lifts a foot and learns to stand"
     ),
-    Difference("network.initial_std", 0.8, "enough to lift a foot, little enough to stay up"),
-    Difference("network.max_std", 1.0, "small batches let the entropy bonus inflate the noise without end"),
+    Difference(
+        "schedule.max_std",
+        (1.0, 0.25),
+        "small batches let the entropy bonus inflate the noise without end; without its noise a policy that "
+        "learned with std 0.46 walked at 0.68 m/s when asked for 1.0, 0.6 M steps with 0.25 made that 0.76",
+    ),
     Difference("ppo.epochs", 3, "the update must not cost more than the steps it learns from"),
     Difference(
         "ppo.certain_latents",
@@ -102,13 +103,6 @@ CPU: tuple[Difference, ...] = (
         "small batches leave the newest weights trembling: 58 % traversal on flat ground, averaged 80 %",
     ),
     Difference("ppo.bfloat16", True, "nearly halves the update where the processor has it"),
-    Difference("ppo.bootstrap_min_std", 0.7, "with less noise it never lifts a foot and learns to stand"),
-    Difference(
-        "ppo.walking_max_std",
-        0.25,
-        "without its noise a policy that learned with std 0.46 walked at 0.68 m/s when asked for 1.0; 0.6 M "
-        "steps with 0.25 made that 0.76",
-    ),
     Difference(
         "ppo.trace",
         0.85,
@@ -122,12 +116,13 @@ CPU: tuple[Difference, ...] = (
         "falls from obstacles set the scale, advantages on flat ground had 0.28 times the spread of all; "
         "with this 0.79 m/s for 1.0 became 0.84 in 2.5 M steps, after 7 M without a change",
     ),
-    Difference("ppo.desired_kl", 0.02, f"{BATCH}: 0.01 drives the learning rate to its floor"),
     Difference(
-        "ppo.final_desired_kl", 0.004, "the last third settles: small batches leave the policy trembling"
+        "schedule.desired_kl",
+        (0.02, 0.004),
+        f"{BATCH}: 0.01 drives the learning rate to its floor; the last third settles",
     ),
-    Difference("ppo.min_learning_rate", 3e-5, f"{BATCH}: noise in the KL must not stop learning"),
-    Difference("ppo.final_entropy_coefficient", 0.001, "once it walks, footholds forgive little noise"),
+    Difference("ppo.learning_rates", (3e-5, 1e-3), f"{BATCH}: noise in the KL must not stop learning"),
+    Difference("schedule.entropy", (0.005, 0.001), "once it walks, footholds forgive little noise"),
     Difference("encoder.divergence", 0.05, "at 1.0 the posterior collapses: no latent of z^p stays active"),
     Difference("encoder.epochs", 1, "the update must not cost more than the steps it learns from"),
     Difference("encoder.minibatches", 2, "of 128 worlds over all ranks: smaller ones are spent on overhead"),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from ssr.symmetry.vectors import DYNAMICS
 from ssr.task.transition import Observation, Transition
 
 
@@ -130,7 +129,6 @@ class Rollout:
         self.actor = store(sizes["actor"])  #: o^a
         self.actor_mirrored = store(sizes["actor"]) if mirrored_observation else None
         self.privileged = store(sizes["privileged"])  #: s_t
-        self.dynamics = store(DYNAMICS.size)
         self.action = store(sizes["action"])
         self.mean = store(sizes["action"])  #: of the policy that acted
         self.log_prob = store()
@@ -155,7 +153,6 @@ class Rollout:
         self.camera.put(t, observation.depth, fresh)
         self.restarted[t] = restarted
         self.privileged[t] = observation.privileged
-        self.dynamics[t] = observation.dynamics
 
     def put_transition(self, t: int, transition: Transition) -> None:
         """A step that went non-finite is stored as zeros, cut there and masked by `valid`."""

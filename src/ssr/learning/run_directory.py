@@ -1,9 +1,8 @@
-"""A run's directory: configuration, metrics, snapshots, checkpoints and contract, together."""
+"""A run's directory: configuration, metrics, snapshots and checkpoints, together."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +11,13 @@ from typing import Any
 from torch.utils.tensorboard import SummaryWriter
 
 from ssr.errors import UserError
+from ssr.files import write_text
 from ssr.learning import config_file
-from ssr.learning.algorithm import SSR
+from ssr.learning.algorithm import Policy
 from ssr.learning.config import TrainConfig
-from ssr.learning.contract import contract
-from ssr.learning.writing import write_json, write_tensors
+from ssr.learning.packing import write_tensors
 
-CONFIG, METRICS, CONTRACT, SMALL = "config.json", "metrics.jsonl", "contract.json", "small.safetensors"
+CONFIG, METRICS, SMALL, SNAPSHOTS = "config.json", "metrics.jsonl", "small.safetensors", "snapshots"
 
 
 def default_path(config: TrainConfig) -> Path:
@@ -50,36 +49,29 @@ class RunDirectory:
             raise UserError(f"{path} is not a run directory: it has no {CONFIG}. `ssr train` makes one.")
         return RunDirectory(path), config_file.load(path / CONFIG)
 
-    def write_contract(self, algorithm: SSR, config: TrainConfig) -> None:
-        write_json(self.path / CONTRACT, contract(algorithm, config), indent=1)
-
     def forget_after(self, iteration: int) -> None:
         """Drop metrics of iterations that a resumed run will do again."""
         path = self.path / METRICS
         if not path.exists():
             return
         kept = [json.dumps(row) + "\n" for row in read_metrics(self.path) if row["iteration"] <= iteration]
-        partial = path.with_name(f".{METRICS}.partial")
-        partial.write_text("".join(kept))
-        os.replace(partial, path)
+        write_text(path, "".join(kept))
 
     def log(self, metrics: Mapping[str, float]) -> None:
-        """One line of JSON and TensorBoard scalars per iteration."""
-        finite = {k: v for k, v in metrics.items() if v == v and abs(v) != float("inf")}
+        """One line of JSON and TensorBoard scalars per iteration; all numbers are finite."""
         with (self.path / METRICS).open("a") as file:
-            file.write(json.dumps(finite) + "\n")
+            file.write(json.dumps(metrics) + "\n")
         if self._board is None:
             self._board = SummaryWriter(str(self.path), purge_step=int(metrics["iteration"]))
-        for name, value in finite.items():
+        for name, value in metrics.items():
             self._board.add_scalar(name, value, int(metrics["iteration"]))
 
-    def snapshot(self, algorithm: SSR, iteration: int) -> Path:
+    def snapshot(self, policy: Policy, iteration: int) -> Path:
         """The weights to ship as of this iteration, for later evaluation."""
-        folder = self.path / "snapshots"
+        folder = self.path / SNAPSHOTS
         folder.mkdir(exist_ok=True)
         path = folder / f"{iteration:06d}.safetensors"
-        weights = {k: v.detach().cpu().contiguous().clone() for k, v in algorithm.shipped_weights().items()}
-        write_tensors(path, weights, {"iteration": str(iteration)})
+        write_tensors(path, policy.weights(), {"iteration": str(iteration)})
         return path
 
     def close(self) -> None:

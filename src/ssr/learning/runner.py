@@ -1,22 +1,18 @@
-"""A training run from start to end: build or resume, iterate, log, save, stop cleanly."""
+"""A training run on all its ranks: begin it, resume it, or continue from a small checkpoint."""
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ssr.learning import checkpoint, guard, small_checkpoint, worlds
+from ssr.learning import checkpoint, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
-from ssr.learning.display import Display
+from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
-from ssr.learning.optimizer import NonFiniteGradient
 from ssr.learning.ranks import Ranks
-from ssr.learning.run_directory import SMALL, RunDirectory
-from ssr.learning.trainer import Trainer
+from ssr.learning.run_directory import RunDirectory
+from ssr.learning.trainer import Ending, Finished, Trainer
 from ssr.robots import load
 
 
@@ -26,6 +22,8 @@ class Origin:
 
     checkpoint: Path | None = None
     small: Path | None = None
+    moments: bool = True  #: of the small checkpoint's optimizers are kept
+    counted: bool = False  #: the small checkpoint is of this very run and stage, whose counting goes on
 
 
 def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path:
@@ -59,11 +57,26 @@ def with_ranks(config: TrainConfig) -> TrainConfig:
     return replace(config, ranks=rank_count(config))
 
 
-def train(ranks: Ranks, path: Path, config: TrainConfig, origin: Origin) -> None:
-    """The work of one rank."""
+def train(
+    ranks: Ranks,
+    path: Path,
+    config: TrainConfig,
+    origin: Origin,
+    frozen: Collection[str] = (),
+    finished: Finished | None = None,
+    begun: Counters | None = None,
+) -> tuple[Ending, Counters]:
+    """The work of one rank: why it ended, and how far it came.
+
+    frozen: networks whose weights stay; finished: when to end before the limit; begun: how far the run had
+    come before this stage of it.
+    """
     env, algorithm = worlds.make(config, ranks)
-    trainer = Trainer(env, algorithm, ranks)
-    run = RunDirectory(path)
+    algorithm.freeze(frozen)
+    trainer, run = Trainer(env, algorithm, ranks), RunDirectory(path)
+    if begun is not None:
+        trainer.count(begun)
+        trainer.begun = begun.iteration
     if origin.checkpoint is not None:
         _, state = checkpoint.load(origin.checkpoint, ranks)
         trainer.load_state_dict(state)
@@ -71,81 +84,10 @@ def train(ranks: Ranks, path: Path, config: TrainConfig, origin: Origin) -> None
             run.forget_after(trainer.iteration)
     elif origin.small is not None:
         _, _, state = small_checkpoint.load(origin.small)
-        small_checkpoint.restore(algorithm, state, origin.small)
+        small_checkpoint.restore(algorithm, state, origin.small, moments=origin.moments)
         trainer.assign_levels(state["levels"])
-    if ranks.first:
-        run.write_contract(algorithm, config)
-    Sitting(trainer, run, config, ranks).run()
-
-
-class Sitting:
-    """One sitting of a run on one rank. Only the first rank logs and shows."""
-
-    def __init__(self, trainer: Trainer, run: RunDirectory, config: TrainConfig, ranks: Ranks) -> None:
-        self.trainer, self.directory, self.config, self.ranks = trainer, run, config, ranks
-        self.saved_at = time.monotonic()
-
-    def run(self) -> None:
-        trainer, settings, first = self.trainer, self.config.run, self.ranks.first
-        display = Display(settings.iterations, trainer.iteration, shown=first)
-        with display, interruptible() as interrupted:
-            stop = False
-            while trainer.iteration < settings.iterations and not stop:
-                metrics = self._iterate()
-                if first:
-                    self.directory.log(metrics)
-                    display.show(metrics)
-                    if trainer.iteration % settings.snapshot_iterations == 0:
-                        self.directory.snapshot(trainer.algorithm, trainer.iteration)
-                stop = self.ranks.any(bool(interrupted))
-                done = stop or trainer.iteration >= settings.iterations
-                late = time.monotonic() - self.saved_at >= 60.0 * settings.checkpoint_minutes
-                if done or self.ranks.any(late):
-                    self.save()
-            if first:
-                self.directory.close()
-                if stop:
-                    display.say(f"Stopped and saved. Go on: ssr train --resume {self.directory.path}")
-                else:
-                    display.say(f"Done: {self.directory.path}")
-
-    def _iterate(self) -> dict[str, float]:
-        try:
-            return self.trainer.iterate()
-        except NonFiniteGradient as error:
-            number = self.trainer.iteration + 1
-            raise guard.report(
-                self.trainer.algorithm, self.directory.path, number, self.ranks.rank
-            ) from error
-
-    def save(self) -> None:
-        trainer, path = self.trainer, self.directory.path
-        levels = trainer.levels()
-        if self.ranks.first:
-            small_checkpoint.save(path / SMALL, trainer.algorithm, self.config, trainer.iteration, levels)
-        checkpoint.save(
-            path,
-            trainer.iteration,
-            trainer.state_dict(),
-            kept=self.config.run.kept_checkpoints,
-            ranks=self.ranks,
-        )
-        self.saved_at = time.monotonic()
-
-
-@contextmanager
-def interruptible() -> Iterator[list[int]]:
-    """Ctrl-C (or a polite kill) asks to stop after the iteration; a second one stops at once."""
-    asked: list[int] = []
-
-    def ask(number: int, frame: object) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if origin.counted:
+            trainer.count(Counters(**state["counters"]))
+            if ranks.first:
+                run.forget_after(trainer.iteration)
+    return trainer.train(run, config, finished), trainer.counters

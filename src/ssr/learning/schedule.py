@@ -1,47 +1,78 @@
-"""When the bootstrap fades and randomization ramps up: by how well the robot walks."""
+"""What changes while a policy learns: by how well the robot walks, or by how much of a run is over."""
 
 from __future__ import annotations
 
-from ssr.learning.config import ScheduleConfig
+from ssr.learning.config import Pair, ScheduleConfig
+
+WALKING = 0.75  #: speed along the command ÷ commanded speed that counts as walking
+LOST = 0.45  #: below it the bootstrap comes back
+FADING_SURVIVAL = 0.2  #: share of the longest episodes survived from which the bootstrap fades
+RAMPING_SURVIVAL = 0.4  #: and from which randomization ramps up: much of the falling goes with the noise
+SMOOTHING = 0.9  #: of what is measured, per iteration
+SETTLING = 2 / 3  #: share of a run after which its steps grow smaller
 
 
 class Schedule:
-    """Two shares in [0, 1], moved once per iteration by measured tracking and survival."""
+    """Told once per iteration how well the robot walks and how much of the run is over."""
 
     def __init__(self, config: ScheduleConfig) -> None:
         self.config = config
-        self.bootstrap = 1.0 if config.bootstrap else 0.0
-        self.ramp = 0.0 if config.ramp else 1.0
+        self.bootstrap = config.bootstrap[0]  #: share of the task's bootstrap terms
+        self.ramp = config.ramp[0]  #: share of the randomization
         self.tracking = 0.0  #: smoothed speed along the command ÷ commanded speed
         self.survival = 0.0  #: smoothed share of the longest episodes that would be survived
+        self.progress = 0.0  #: share of the run that is over
 
     def advance(self, tracking: float, survival: float) -> None:
         """tracking and survival of one iteration."""
-        config, s = self.config, self.config.smoothing
+        config, s = self.config, SMOOTHING
         self.tracking = s * self.tracking + (1.0 - s) * tracking
         self.survival = s * self.survival + (1.0 - s) * survival
-        walking = self.tracking >= config.walking_ratio
-        lost = self.tracking < config.losing_ratio
-        if config.bootstrap:
-            # The noise goes with the bootstrap, and much of the falling with the noise.
-            if walking and self.survival >= config.fading_survival:
-                self.bootstrap = max(config.min_bootstrap, self.bootstrap - 1.0 / config.fade_iterations)
-            elif lost:
-                self.bootstrap = min(1.0, self.bootstrap + 1.0 / config.fade_iterations)
-        if config.ramp and walking and self.survival >= config.walking_survival:
-            self.ramp = min(1.0, self.ramp + 1.0 / config.ramp_iterations)
+        walking = self.tracking >= WALKING
+        first, last = config.bootstrap
+        fade = (first - last) / config.fade_iterations
+        if walking and self.survival >= FADING_SURVIVAL:
+            self.bootstrap = max(last, self.bootstrap - fade)
+        elif self.tracking < LOST:
+            self.bootstrap = min(first, self.bootstrap + fade)
+        if walking and self.survival >= RAMPING_SURVIVAL:
+            rise = (config.ramp[1] - config.ramp[0]) / config.ramp_iterations
+            self.ramp = min(config.ramp[1], self.ramp + rise)
 
     @property
     def fading(self) -> float:
         """How much of the bootstrap is still to go: 1 at first, 0 when it is at its least."""
-        least = self.config.min_bootstrap
-        return (self.bootstrap - least) / (1.0 - least) if least < 1.0 else 0.0
+        first, last = self.config.bootstrap
+        return (self.bootstrap - last) / (first - last) if first > last else 0.0
+
+    @property
+    def entropy_coefficient(self) -> float:
+        return _between(self.config.entropy, 1.0 - self.fading)
+
+    @property
+    def std_range(self) -> Pair:
+        """Least and most of the policy's std: enough to lift a foot at first, little enough to walk later."""
+        low, high = (_between(pair, 1.0 - self.fading) for pair in (self.config.min_std, self.config.max_std))
+        return min(low, high), high
+
+    @property
+    def desired_kl(self) -> float:
+        """Smaller steps over the last third of a run: small batches leave the policy trembling otherwise."""
+        return _between(self.config.desired_kl, max(self.progress - SETTLING, 0.0) / (1.0 - SETTLING))
 
     def state_dict(self) -> dict[str, float]:
         return {k: getattr(self, k) for k in ("bootstrap", "ramp", "tracking", "survival")}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
+        """Go on from another schedule's state, within the bounds of this one."""
         for name, value in state.items():
             setattr(self, name, float(value))
-        if self.config.bootstrap:
-            self.bootstrap = max(self.bootstrap, self.config.min_bootstrap)
+        for name in ("bootstrap", "ramp"):
+            low, high = sorted(getattr(self.config, name))
+            setattr(self, name, min(max(getattr(self, name), low), high))
+
+
+def _between(pair: Pair, share: float) -> float:
+    """From the first to the last of a pair; infinities only as such."""
+    first, last = pair
+    return first if first == last or share <= 0.0 else first + min(share, 1.0) * (last - first)

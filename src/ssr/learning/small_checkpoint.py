@@ -1,13 +1,14 @@
 """Small checkpoints: what is worth keeping of a run in one file of a few megabytes.
 
-Weights and their average in full precision, Adam's moments in bfloat16 (their range matters more than their
-digits), normalisers, levels, learning rates and schedule. Training goes on from it while the buffers refill.
+The algorithm's small state, the levels of all worlds and the configuration. Training goes on from it while
+the buffers refill.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,55 +17,24 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.learning.algorithm import SSR
+from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
 from ssr.learning.config_file import as_dict, from_dict
-from ssr.learning.optimizer import FlatAdam
-from ssr.learning.packing import pack, unpack
-from ssr.learning.writing import write_tensors
+from ssr.learning.counters import Counters
+from ssr.learning.packing import pack, unpack, write_tensors
 
 KIND = "ssr small checkpoint 1"
-MOMENTS = ("mean", "square")
-
-
-def optimizers(algorithm: SSR) -> dict[str, FlatAdam]:
-    found = {"ppo": algorithm.ppo.optimizer, "encoder": algorithm.encoder.optimizer}
-    if algorithm.imagination is not None:
-        found["imagination"] = algorithm.imagination.optimizer
-    if algorithm.style is not None:
-        found["style"] = algorithm.style.optimizer
-    return found
-
-
-def state_of(algorithm: SSR, levels: dict[str, list[int]]) -> dict[str, Any]:
-    """levels: per terrain type, the levels of its worlds on all ranks."""
-    moments = {}
-    for name, optimizer in optimizers(algorithm).items():
-        state = optimizer.state_dict()
-        moments[name] = state | {k: state[k].to(torch.bfloat16) for k in MOMENTS}  # type: ignore[attr-defined]
-    state = {
-        "networks": algorithm.networks.state_dict(),
-        "optimizers": moments,
-        "schedule": algorithm.schedule.state_dict(),
-        "levels": levels,
-    }
-    if algorithm.imagination is not None:
-        state["imagination"] = {"total": algorithm.imagination.total, "rmse": algorithm.imagination.rmse}
-    if algorithm.style is not None:
-        state["normalizer"] = algorithm.style.normalizer.state_dict()
-    if algorithm.average is not None:
-        state["average"] = algorithm.average.state_dict()
-    return state
 
 
 def save(
-    path: Path, algorithm: SSR, config: TrainConfig, iteration: int, levels: dict[str, list[int]]
+    path: Path, algorithm: Algorithm, config: TrainConfig, counters: Counters, levels: dict[str, list[int]]
 ) -> None:
-    skeleton, tensors = pack(state_of(algorithm, levels))
+    """levels: per terrain type, the levels of its worlds on all ranks."""
+    skeleton, tensors = pack(algorithm.small_state() | {"levels": levels, "counters": asdict(counters)})
     settings, _ = pack(as_dict(config))
     metadata = {
         "kind": KIND,
-        "iteration": str(iteration),
+        "iteration": str(counters.iteration),
         "config": json.dumps(settings),
         "state": json.dumps(skeleton),
         "sha256": _sum(tensors),
@@ -102,23 +72,11 @@ def load(path: Path) -> tuple[int, TrainConfig, dict[str, Any]]:
         ) from error
 
 
-def restore(algorithm: SSR, state: dict[str, Any], path: Path) -> None:
-    """Put weights, moments, normalisers and schedule into a fresh algorithm of the same shape."""
+def restore(algorithm: Algorithm, state: dict[str, Any], path: Path, *, moments: bool = True) -> None:
+    """Put what `path` held into a fresh algorithm of the same shape, with or without optimizer moments."""
     try:
-        algorithm.networks.load_state_dict(state["networks"])
-        for name, optimizer in optimizers(algorithm).items():
-            optimizer.load_state_dict(state["optimizers"][name])
+        algorithm.load_small_state(state, moments=moments)
     except (RuntimeError, KeyError) as error:
         raise UserError(
             f"{path} has other networks than asked for. Continue with the settings it was trained with."
         ) from error
-    algorithm.schedule.load_state_dict(state["schedule"])
-    if algorithm.imagination is not None and "imagination" in state:
-        algorithm.imagination.total = int(state["imagination"]["total"])
-        algorithm.imagination.rmse = float(state["imagination"]["rmse"])
-    if algorithm.style is not None and "normalizer" in state:
-        algorithm.style.normalizer.load_state_dict(state["normalizer"])
-    if algorithm.average is not None:
-        algorithm.average.restart()
-        if "average" in state:
-            algorithm.average.load_state_dict(state["average"])

@@ -42,7 +42,7 @@ class Tally:
 
 
 class Statistics:
-    """Returns and lengths of episodes, tracking, touchdowns, support and levels."""
+    """Returns and lengths of episodes, tracking, touchdowns and support."""
 
     def __init__(
         self,
@@ -100,14 +100,6 @@ class Statistics:
             reward, valid = rollout.rewards[name], rollout.valid
             self.tally.add(f"mean_reward/{name}", reward.sum(), valid.sum() * self.period)
 
-    def levels(self, levels: Tensor, terrain_type: Tensor, reached_top: Tensor | None) -> None:
-        """levels, terrain_type (n,) of all worlds; reached_top (n,) bool: crossed the hardest tile once."""
-        for k, name in enumerate(TERRAIN_TYPES):
-            chosen = terrain_type == k
-            self.tally.add(f"level/{name}", levels[chosen].sum(), chosen.sum())
-            if reached_top is not None:
-                self.tally.add(f"reached_top/{name}", reached_top[chosen].sum(), chosen.sum())
-
     def state_dict(self) -> dict[str, object]:
         return {
             "returns": {k: v.clone() for k, v in self.returns.items()},
@@ -120,6 +112,19 @@ class Statistics:
             self.returns[name].copy_(stored)
         self.lengths.copy_(state["lengths"])  # type: ignore[arg-type]
         self.landing_support.copy_(state["landing_support"])  # type: ignore[arg-type]
+
+
+def level_means(
+    levels: Tensor, terrain_type: Tensor, reached_top: Tensor | None, ranks: Ranks = ALONE
+) -> dict[str, float]:
+    """levels, terrain_type (n,) of all worlds; reached_top (n,) bool: crossed the hardest tile once."""
+    tally = Tally()
+    for k, name in enumerate(TERRAIN_TYPES):
+        chosen = terrain_type == k
+        tally.add(f"level/{name}", levels[chosen].sum(), chosen.sum())
+        if reached_top is not None:
+            tally.add(f"reached_top/{name}", reached_top[chosen].sum(), chosen.sum())
+    return tally.means(ranks)
 
 
 def _over(chosen: Tensor, x: Tensor) -> Tensor:

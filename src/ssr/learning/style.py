@@ -7,14 +7,17 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ssr.learning.config import StyleConfig
+from ssr.learning.config import OptimizerConfig, StyleConfig
 from ssr.learning.moments import RunningNormalizer
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import FrameHistory
+from ssr.motion.frames import STRIDE, WINDOW
 from ssr.networks.discriminators import Discriminators
 from ssr.task.transition import Transition
 from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
+
+NORMALIZER_CLIP = 10.0  #: standard deviations
 
 
 class ReferenceMotion(Protocol):
@@ -91,9 +94,11 @@ class Style:
         num_envs: int,
         seed: int,
         config: StyleConfig,
+        optimizer: OptimizerConfig | None = None,
         ranks: Ranks = ALONE,
         device: str = "cpu",
     ) -> None:
+        optimizer = optimizer or OptimizerConfig()
         self.discriminators, self.reference, self.config, self.ranks = (
             discriminators,
             reference,
@@ -101,23 +106,23 @@ class Style:
             ranks,
         )
         self.groups, self.device = discriminators.count, device
-        self.normalizer = RunningNormalizer(frame_size, config.normalizer_clip).to(device)
+        self.normalizer = RunningNormalizer(frame_size, NORMALIZER_CLIP).to(device)
         self.frames = FrameHistory(
             steps=steps,
             num_envs=num_envs,
             size=frame_size,
-            length=config.frames,
-            stride=config.stride,
+            length=WINDOW,
+            stride=STRIDE,
             device=device,
         )
         self.group = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
         capacity = max(1, config.replay // ranks.size)
-        self.replay = WindowReplay(self.groups, capacity, frame_size * config.frames, device)
+        self.replay = WindowReplay(self.groups, capacity, frame_size * WINDOW, device)
         self.generator = torch.Generator().manual_seed(seed + 7919 * ranks.rank)
         self.optimizer = FlatAdam(
             {"discriminators": discriminators},
-            learning_rate=config.learning_rate,
-            max_gradient_norm=config.max_gradient_norm,
+            learning_rate=optimizer.learning_rate,
+            max_gradient_norm=optimizer.max_gradient_norm,
             ranks=ranks,
         )
 
@@ -147,7 +152,7 @@ class Style:
         return self.normalizer(windows).flatten(-2)
 
     def update(self) -> dict[str, float]:
-        frames, size = self.config.frames, self.config.batch_size
+        frames, size = WINDOW, self.config.batch_size
         totals = torch.zeros(3, self.groups, device=self.device)
         for update in range(self.config.updates):
             policy = self.replay.sample(size).unflatten(-1, (frames, -1))

@@ -1,60 +1,146 @@
-"""One rank's loop: collect a rollout, learn from it, tell the environment how far the robot has come."""
+"""The training loop of one rank: collect a rollout, learn from it, log, save, until it is to end."""
 
 from __future__ import annotations
 
 import resource
+import signal
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 import torch
 
-from ssr.learning.algorithm import SSR
+from ssr.learning import checkpoint, guard, small_checkpoint
+from ssr.learning.algorithm import Algorithm
+from ssr.learning.config import TrainConfig
+from ssr.learning.counters import Counters
+from ssr.learning.display import Display
+from ssr.learning.optimizer import NonFiniteGradient
 from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.run_directory import METRICS, SMALL, RunDirectory, read_metrics
+from ssr.learning.statistics import level_means
 from ssr.learning.worlds import Environment
 from ssr.task.transition import Observation
 from ssr.terrain.settings import TERRAIN_TYPES
 
+Finished = Callable[[Mapping[str, float]], str | None]
+"""Told the metrics of every iteration in turn, it says why training is finished, or None. It may remember
+what it was told: on a resume it is told the logged iterations again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """Why training ended; the same on every rank."""
+
+    reason: str
+    interrupted: bool = False  #: by a user or a polite kill, not because it was finished
+
 
 class Trainer:
-    def __init__(self, env: Environment, algorithm: SSR, ranks: Ranks = ALONE) -> None:
+    """All the state of a run: its worlds, its algorithm and how far it has come."""
+
+    def __init__(self, env: Environment, algorithm: Algorithm, ranks: Ranks = ALONE) -> None:
         self.env, self.algorithm, self.ranks = env, algorithm, ranks
-        self.iteration = 0  #: completed so far
-        self.total_steps = 0  #: control steps of all worlds on all ranks
-        self.wall_seconds = 0.0  #: spent in iterations, over all sittings
+        self.count(Counters())
+        self.begun = 0  #: the iteration with which its stage began
         self.observation: Observation | None = None
 
-    def iterate(self) -> dict[str, float]:
-        """One iteration; metrics are the same on every rank."""
-        start = time.perf_counter()
+    def count(self, counters: Counters) -> None:
+        """Go on counting from here."""
+        self.iteration, self.total_steps = counters.iteration, counters.total_steps
+        self.wall_seconds = counters.wall_seconds
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(
+            iteration=self.iteration, total_steps=self.total_steps, wall_seconds=self.wall_seconds
+        )
+
+    # ---- the loop ---------------------------------------------------------------------------------------
+
+    def train(self, run: RunDirectory, config: TrainConfig, finished: Finished | None = None) -> Ending:
+        """Go on until all iterations are done, `finished` gives a reason or somebody asks to stop.
+
+        The state is saved whenever it ends. Only the first rank logs and shows.
+        """
+        settings, first = config.run, self.ranks.first
+        ending = self._ending(config, self._said_before(run, finished), stop=False)
+        saved_at = time.monotonic()
+        with Display(settings.iterations, self.iteration, shown=first) as display, interruptible() as asked:
+            while ending is None:
+                self._collect()
+                progress = (self.iteration - self.begun) / (settings.iterations - self.begun)
+                metrics = self._learn(run, progress)
+                if first:
+                    run.log(metrics)
+                    display.show(metrics)
+                    if self.iteration % settings.snapshot_iterations == 0:
+                        run.snapshot(self.algorithm.policy(), self.iteration)
+                reason = None if finished is None else finished(metrics)
+                ending = self._ending(config, reason, stop=bool(asked))
+                late = time.monotonic() - saved_at >= 60.0 * settings.checkpoint_minutes
+                if ending is not None or self.ranks.any(late):
+                    self._save(run, config)
+                    saved_at = time.monotonic()
+            if first:
+                run.close()
+                path = run.path
+                display.say(
+                    f"Stopped and saved. Go on: ssr train --resume {path}"
+                    if ending.interrupted
+                    else f"Done: {path}"
+                )
+        return ending
+
+    def iterate(self, progress: float = 0.0) -> dict[str, float]:
+        """One iteration without a run directory; its metrics, the same on every rank."""
+        self._collect()
+        return self._learn(None, progress)
+
+    def _collect(self) -> None:
+        """One rollout."""
+        self._started = time.perf_counter()
         env, algorithm = self.env, self.algorithm
-        clock, steps = algorithm.stopwatch, algorithm.rollout.steps
+        clock = algorithm.stopwatch
         if self.observation is None:
             self._prepare_worlds()
             self.observation = env.reset()
-        for _ in range(steps):
+        for _ in range(algorithm.steps):
             action = algorithm.act(self.observation)
             with clock("physics"):
                 transition = env.step(action)
             algorithm.observe(transition)
             with clock("restarts"):
                 self.observation = env.restart(transition.ended)
+
+    def _learn(self, run: RunDirectory | None, progress: float) -> dict[str, float]:
+        """What the rollout taught, as finite metrics. progress: share of the run that is over, in [0, 1]."""
+        env, algorithm = self.env, self.algorithm
         top = getattr(getattr(env, "progress", None), "reached_top", None)
-        algorithm.statistics.levels(env.levels, env.field.type, top)
-        algorithm.done = self.iteration / max(1, algorithm.config.run.iterations)
-        metrics = algorithm.update()
+        metrics = level_means(env.levels, env.field.type, top, self.ranks)
+        try:
+            metrics |= algorithm.update(progress)
+        except NonFiniteGradient as error:
+            if run is None:
+                raise
+            raise guard.report(algorithm, run.path, self.iteration + 1, self.ranks.rank) from error
         self._prepare_worlds()
         self.iteration += 1
-        return metrics | self._account(time.perf_counter() - start, steps)
+        metrics |= self._account(time.perf_counter() - self._started)
+        return {name: value for name, value in metrics.items() if isfinite(value)}
 
     def _prepare_worlds(self) -> None:
-        self.env.set_bootstrap(self.algorithm.schedule.bootstrap)
-        self.env.set_ramp(self.algorithm.schedule.ramp)
+        self.env.set_bootstrap(self.algorithm.bootstrap)
+        self.env.set_ramp(self.algorithm.ramp)
 
-    def _account(self, seconds: float, steps: int) -> dict[str, float]:
+    def _account(self, seconds: float) -> dict[str, float]:
         parts = self.algorithm.stopwatch.read()
-        names = sorted(parts)
+        names, steps = sorted(parts), self.algorithm.steps * self.env.num_envs
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-        sums = torch.tensor([float(steps * self.env.num_envs), memory, seconds, *(parts[n] for n in names)])
+        sums = torch.tensor([float(steps), memory, seconds, *(parts[n] for n in names)])
         self.ranks.sum_(sums)
         gathered, memory, seconds, *spent = sums.tolist()
         seconds /= self.ranks.size
@@ -69,6 +155,53 @@ class Trainer:
             "peak_memory_mb": memory,
             **{f"seconds/{n}": s / self.ranks.size for n, s in zip(names, spent, strict=True)},
         }
+
+    # ---- when to end ------------------------------------------------------------------------------------
+
+    def _ending(self, config: TrainConfig, reason: str | None, stop: bool) -> Ending | None:
+        """reason: what `finished` said; stop: somebody asked this rank to."""
+        if reason is not None:
+            return Ending(reason=reason)
+        if self.iteration >= config.run.iterations:
+            return Ending(reason=f"all {config.run.iterations} iterations are done")
+        if self.ranks.any(stop):
+            return Ending(reason="interrupted", interrupted=True)
+        return None
+
+    def _said_before(self, run: RunDirectory, finished: Finished | None) -> str | None:
+        """What `finished` says of the last logged iteration of a resumed run, told all of them in turn."""
+        reason = None
+        if finished is not None and (run.path / METRICS).is_file():
+            for row in read_metrics(run.path):
+                if row["iteration"] <= self.iteration:
+                    reason = finished(row)
+        return reason
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def _save(self, run: RunDirectory, config: TrainConfig) -> None:
+        """The small checkpoint and the full one."""
+        levels = self.levels()
+        if self.ranks.first:
+            small_checkpoint.save(run.path / SMALL, self.algorithm, config, self.counters, levels)
+        kept = config.run.kept_checkpoints
+        checkpoint.save(run.path, self.iteration, self.state_dict(), kept=kept, ranks=self.ranks)
+
+    def state_dict(self) -> dict[str, Any]:
+        assert self.observation is not None, "nothing to save before the first iteration"
+        return {
+            "counters": asdict(self.counters),
+            "observation": dict(vars(self.observation)),
+            "environment": self.env.state_dict(),
+            "algorithm": self.algorithm.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.env.reset()
+        self.env.load_state_dict(state["environment"])
+        self.observation = Observation(**state["observation"])
+        self.count(Counters(**state["counters"]))
+        self.algorithm.load_state_dict(state["algorithm"])  # last: it restores the random state
 
     def levels(self) -> dict[str, list[int]]:
         """Levels of all worlds on all ranks, per terrain type."""
@@ -98,22 +231,20 @@ class Trainer:
             self.env.levels[worlds] = torch.tensor(known)[pick].to(self.env.levels)
         self.observation = self.env.reset()
 
-    def state_dict(self) -> dict[str, Any]:
-        assert self.observation is not None, "nothing to save before the first iteration"
-        return {
-            "iteration": self.iteration,
-            "total_steps": self.total_steps,
-            "wall_seconds": self.wall_seconds,
-            "observation": dict(vars(self.observation)),
-            "environment": self.env.state_dict(),
-            "algorithm": self.algorithm.state_dict(),
-        }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.env.reset()
-        self.env.load_state_dict(state["environment"])
-        self.observation = Observation(**state["observation"])
-        self.iteration = int(state["iteration"])
-        self.total_steps = int(state["total_steps"])
-        self.wall_seconds = float(state["wall_seconds"])
-        self.algorithm.load_state_dict(state["algorithm"])  # last: it restores the random state
+@contextmanager
+def interruptible() -> Iterator[list[int]]:
+    """Ctrl-C (or a polite kill) asks to stop after the iteration; a second one stops at once."""
+    asked: list[int] = []
+
+    def ask(number: int, frame: object) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.learning.algorithm import SSR
+from ssr.learning import registry
+from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
 from ssr.learning.distribution import device_of
 from ssr.learning.ranks import ALONE, Ranks
@@ -42,15 +44,14 @@ class Environment(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
-def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, SSR]:
+def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algorithm]:
     """This rank's worlds and its copy of the learner, seeded by the configuration and the rank."""
     if config.env.num_envs < ranks.size:
         raise UserError(
             f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank."
         )
     robot = load(config.robot)
-    needs_motion = not config.ablation.no_style or config.task.reference_starts > 0.0
-    motion = MotionDataset.load(robot) if needs_motion else None
+    motion = cache(lambda: MotionDataset.load(robot))
     seed = config.seed + RANK_SEED * ranks.rank
     torch.manual_seed(seed)
     num_envs = ranks.part(config.env.num_envs)
@@ -61,14 +62,14 @@ def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, SSR]:
         camera=config.camera,
         seed=seed,
         threads=config.env.threads,
-        references=ReferenceStarts(motion) if motion is not None else None,
+        references=ReferenceStarts(motion()) if config.task.reference_starts > 0.0 else None,
     )
-    algorithm = SSR(
+    algorithm = registry.method(config.algorithm).build(
+        config=config,
         robot=robot,
         num_envs=num_envs,
-        config=config,
         field=env.field,
-        reference=motion,
+        motion=motion,
         ranks=ranks,
         device=device_of(config),
     )

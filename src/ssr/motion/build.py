@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ssr.errors import UserError
+from ssr.files import write_json
 from ssr.motion import importing, store
 from ssr.motion.clip import COLUMNS, Clip, Column
 from ssr.motion.footsteps import Plan
@@ -108,9 +108,7 @@ class Parts:
             self.folder.mkdir(parents=True, exist_ok=True)
             if kept:
                 store.save(clips, kept)
-            temporary = rows.with_suffix(".writing")
-            temporary.write_text(json.dumps([q.row() for q in left_out]))
-            os.replace(temporary, rows)
+            write_json(rows, [q.row() for q in left_out])
         kept = store.load(clips)[0] if clips.exists() else []
         return kept, [Quality(**row) for row in json.loads(rows.read_text())]
 

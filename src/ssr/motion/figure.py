@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
 from ssr.errors import UserError
+from ssr.files import replacing
 from ssr.motion import film, ground
 from ssr.motion.clip import Clip
 from ssr.motion.kinematics import Kinematics
@@ -60,13 +60,11 @@ def save(path: Path, clip: Clip, kinematics: Kinematics, panels: int = 12) -> No
     for axis in axes[1:]:
         axis.legend(loc="upper right", fontsize=7, ncols=6)
         axis.margins(x=0)
-    temporary = path.with_name(f".{path.name}.writing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(temporary, dpi=90, format="png")
-        os.replace(temporary, path)
+        with replacing(path) as partial:
+            figure.savefig(partial, dpi=90, format="png")
     except OSError as error:
         raise UserError(f"Cannot write {path}: {error.strerror or error}.") from None
     finally:
         plt.close(figure)
-        temporary.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from dataclasses import asdict
 from importlib import resources
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ssr.errors import UserError
+from ssr.files import replacing
 from ssr.motion import rotation
 from ssr.motion.clip import Clip
 from ssr.motion.quality import Quality
@@ -54,17 +54,18 @@ def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -
         ],
         "left_out": [asdict(q) for q in left_out or ()],
     }
-    temporary = path.with_suffix(".writing.npz")
-    np.savez_compressed(
-        temporary,
-        header=np.array(json.dumps(header)),
-        base_position=_pack(np.concatenate([c.base_position for c in clips]), PLACE_STEP, np.int32),
-        base_quaternion=_pack(np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP, np.int16),
-        joint_position=_pack(joints, ANGLE_STEP, np.int16 if small else np.int32),
-        hand_position=_pack(np.concatenate([c.hand_position for c in clips]), LENGTH_STEP, np.int16),
-        foot_position=_pack(np.concatenate([c.foot_position for c in clips]), LENGTH_STEP, np.int16),
-    )
-    os.replace(temporary, path)
+    with replacing(path) as partial, partial.open("wb") as file:
+        np.savez_compressed(
+            file,
+            header=np.array(json.dumps(header)),
+            base_position=_pack(np.concatenate([c.base_position for c in clips]), PLACE_STEP, np.int32),
+            base_quaternion=_pack(
+                np.concatenate([c.base_quaternion for c in clips]), QUATERNION_STEP, np.int16
+            ),
+            joint_position=_pack(joints, ANGLE_STEP, np.int16 if small else np.int32),
+            hand_position=_pack(np.concatenate([c.hand_position for c in clips]), LENGTH_STEP, np.int16),
+            foot_position=_pack(np.concatenate([c.foot_position for c in clips]), LENGTH_STEP, np.int16),
+        )
 
 
 def load(path: Path) -> tuple[list[Clip], list[Quality]]:

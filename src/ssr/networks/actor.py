@@ -28,7 +28,6 @@ class MoEActor(nn.Module):
         super().__init__()
         self.observation_mirror = None if layouts is None else MirrorMap(layouts[0])
         self.action_mirror = None if layouts is None else MirrorMap(layouts[1])
-        self.std_range = (config.min_std, config.max_std)
         self.experts = ParallelMLP(config.experts, observation, config.expert_hidden, actions)
         self.gate = mlp(observation, config.gate_hidden, config.experts)
         self.std = nn.Parameter(torch.full((actions,), config.initial_std))
@@ -49,8 +48,8 @@ class MoEActor(nn.Module):
         return torch.softmax(self.gate(observation), -1)
 
     @torch.no_grad()
-    def clamp_std_(self) -> None:
-        """Keep exploration alive: to be called after every optimizer step (Table 9, minimum policy std)."""
-        self.std.clamp_(*self.std_range)
+    def clamp_std_(self, low: float, high: float) -> None:
+        """Keep exploration alive and within bounds: to be called after every optimizer step (Table 9)."""
+        self.std.clamp_(low, high)
         if self.action_mirror is not None:
             self.std.copy_(0.5 * (self.std + self.std[self.action_mirror.source]))

@@ -12,8 +12,10 @@ from ssr.networks.discriminators import Discriminators
 from ssr.networks.encoder import CrossModalEncoder
 from ssr.networks.estimator import VelocityEstimator
 from ssr.networks.imagination import FootholdImagination
-from ssr.networks.policy import Policy
+from ssr.networks.policy import PolicyNetwork
 from ssr.symmetry.vectors import Jointed, layouts
+
+NETWORKS = ("encoder", "decoders", "estimator", "actor", "critics", "discriminators", "imagination")
 
 
 class Networks(nn.Module):
@@ -35,9 +37,9 @@ class Networks(nn.Module):
         self.discriminators = Discriminators(vectors.amp.size, config)
         self.imagination = FootholdImagination(state, actions, config)
 
-    def policy(self) -> Policy:
+    def policy(self) -> PolicyNetwork:
         """The acting part, sharing its weights with these networks."""
-        return Policy(self.encoder, self.estimator, self.actor)
+        return PolicyNetwork(self.encoder, self.estimator, self.actor)
 
     def parameter_counts(self) -> dict[str, int]:
         """Free parameters per network."""

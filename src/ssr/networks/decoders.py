@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ssr.networks.config import NetworkConfig
 from ssr.networks.encoder import Latents
 from ssr.networks.mlp import mlp
-from ssr.symmetry.vectors import DYNAMICS, Layouts
+from ssr.symmetry.vectors import Layouts
 
 
 class Reconstruction(NamedTuple):
@@ -18,7 +18,6 @@ class Reconstruction(NamedTuple):
     foot_height_maps: Tensor  #: Ĥ^f from z^f, (..., 100)
     base_height_map: Tensor  #: Ĥ^b from z^b, (..., 180)
     next_proprioception: Tensor  #: ô^p of the next step, noise-free, from z^p, (..., P)
-    dynamics: Tensor | None  #: delay, payload, mass centre from z^p, (..., D), where they must be told
 
 
 class Decoders(nn.Module):
@@ -28,14 +27,10 @@ class Decoders(nn.Module):
         self.foot = mlp(config.latent, config.decoder_hidden, size["foot_height_maps"])
         self.base = mlp(config.latent, config.decoder_hidden, size["base_height_map"])
         self.proprioception = mlp(config.latent, config.decoder_hidden, layouts.proprioception.size)
-        self.dynamics = (
-            mlp(config.latent, config.decoder_hidden, DYNAMICS.size) if config.dynamics_decoder else None
-        )
 
     def forward(self, latents: Latents) -> Reconstruction:
         return Reconstruction(
             self.foot(latents.foot),
             self.base(latents.base),
             self.proprioception(latents.proprioception),
-            None if self.dynamics is None else self.dynamics(latents.proprioception),
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ssr.networks.config import NetworkConfig
+from ssr.networks.config import CNN_KERNELS, CNN_STRIDES, NetworkConfig
 from ssr.networks.convolution import DepthCNN
 from ssr.networks.depth import normalise_depth
 from ssr.networks.gru import GRU
@@ -58,7 +58,7 @@ class CrossModalEncoder(nn.Module):
             self.motion = mlp(proprioception.size * c.history, hidden, embedding)
         self.flatten = nn.Identity() if c.equivariant else nn.Flatten(-2)
         self.image = DepthCNN(
-            c.image_size, c.cnn_channels, c.cnn_kernels, c.cnn_strides, equivariant=c.equivariant
+            c.image_size, c.cnn_channels, CNN_KERNELS, CNN_STRIDES, equivariant=c.equivariant
         )
         self.memory = GRU(embedding + c.cnn_channels[-1], c.gru_hidden, equivariant=c.equivariant)
         self.fusion = mlp(c.gru_hidden, c.fusion_hidden, c.fusion_embedding, equivariant=c.equivariant)

@@ -18,12 +18,15 @@ class ImaginedFootholds(NamedTuple):
     std: Tensor  #: σ̂, (n, 2)
 
 
+STD_RANGE = (0.01, 0.25)  #: m, open interval
+
+
 class FootholdImagination(nn.Module):
     """Privileged state s (n, S) and action (n, A) → imagined footholds."""
 
     def __init__(self, state: int, actions: int, config: NetworkConfig) -> None:
         super().__init__()
-        self.std_range = config.foothold_std_range
+        self.std_range = STD_RANGE
         self.layers = mlp(state + actions, config.imagination_hidden, 6)
 
     def forward(self, state: Tensor, action: Tensor) -> ImaginedFootholds:

@@ -15,7 +15,7 @@ def actor_observation(history: Tensor, velocity: Tensor, latents: Latents) -> Te
     return torch.cat((history[..., -1, :], velocity, latents.vector), -1)
 
 
-class Policy(nn.Module):
+class PolicyNetwork(nn.Module):
     """history (n, h, P), depth (n, rows, columns) in metres, hidden (n, H) → mean action (n, A), hidden."""
 
     inputs = ("proprioception_history", "depth", "hidden")
@@ -24,6 +24,10 @@ class Policy(nn.Module):
     def __init__(self, encoder: CrossModalEncoder, estimator: VelocityEstimator, actor: MoEActor) -> None:
         super().__init__()
         self.encoder, self.estimator, self.actor = encoder, estimator, actor
+
+    @property
+    def hidden_size(self) -> int:
+        return self.encoder.hidden_size
 
     def forward(self, proprioception_history: Tensor, depth: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
         return self.step(proprioception_history, self.encoder.encode_images(depth), hidden)
@@ -38,4 +42,4 @@ class Policy(nn.Module):
 
     def initial_hidden(self, count: int) -> Tensor:
         """The memory of `count` robots at the start of an episode."""
-        return next(self.parameters()).new_zeros(count, self.encoder.hidden_size)
+        return next(self.parameters()).new_zeros(count, self.hidden_size)

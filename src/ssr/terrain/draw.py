@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
 from ssr.errors import UserError
+from ssr.files import replacing
 from ssr.terrain.settings import describe
 from ssr.terrain.tile import Box, Tile
 
@@ -42,9 +42,8 @@ def save_picture(tile: Tile, path: Path) -> None:
         picture.axis("off")
     _draw_profile(axes[0], tile)
     _draw_map(figure, axes[1], tile)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    FigureCanvasAgg(figure).print_png(str(temporary))
-    os.replace(temporary, path)
+    with replacing(path) as partial:
+        FigureCanvasAgg(figure).print_png(str(partial))
 
 
 def _title(tile: Tile) -> str:

@@ -66,7 +66,7 @@ class Panel:
         self._add_eye(world)
         self._add_ground(world)
         self._add_view(scene)
-        if world.subject.networks is not None:
+        if world.subject.policy is not None:
             self._button("Newest weights", viser.Icon.REFRESH, renew)
         self._add_keys()
 
@@ -112,7 +112,7 @@ class Panel:
             self._kind = gui.add_dropdown("kind", KINDS, initial_value=ground.kind)
             self._level = gui.add_slider("level", 0, LEVELS - 1, 1, ground.level)
             self._strip = gui.add_checkbox("22 m strip", ground.strip)
-            scripted = world.subject.networks is None
+            scripted = world.subject.policy is None
             randomized = gui.add_checkbox("randomized", world.randomized, disabled=scripted)
         for choice in (self._kind, self._level, self._strip):
             choice.on_update(lambda _: self.ask(lambda world: world.choose(self.ground)))

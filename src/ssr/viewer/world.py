@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.evaluation.actors import Actor, NetworkActor
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import GivenTiles
 from ssr.learning.config import ImaginationConfig
@@ -87,15 +86,14 @@ class PlayWorld:
         needs = [(s.robot.name, s.task, s.camera) for s in (subject, self.subject)]
         if needs[0] != needs[1]:
             raise UserError(f"{subject.name} has another robot, task or camera now: start `ssr play` again.")
-        networks = subject.networks
         self.subject = subject
-        self.actor: Actor = NetworkActor(networks.policy()) if networks else subject.actor()
-        self.imagination = networks.imagination if networks and subject.imagines else None
+        self.actor = subject.actor()
+        self.imagine = subject.imagine
 
     def randomize(self, on: bool) -> None:
         """Start again with drawn or with nominal dynamics; a script's own dynamics are always drawn."""
         self.randomized = on
-        self.env.set_ramp(1.0 if on or self.subject.networks is None else 0.0)
+        self.env.set_ramp(1.0 if on or self.subject.policy is None else 0.0)
         self.begin()
 
     def choose(self, ground: Ground) -> None:
@@ -146,10 +144,10 @@ class PlayWorld:
         return self.moment
 
     def _imagine(self, action: Tensor) -> np.ndarray | None:
-        if self.imagination is None:
+        if self.imagine is None:
             return None
         with torch.inference_mode():
-            mean, std = self.imagination(self.observation.privileged, action)
+            mean, std = self.imagine(self.observation.privileged, action)
         place = to_tile(mean[0], self.state.base_position[:, :2], self.state.yaw)
         return torch.cat([place, std[0, :, None]], dim=-1).numpy()
 

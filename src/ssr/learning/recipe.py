@@ -1,0 +1,290 @@
+"""Recipes: a whole training as a checked-in file of stages, from nothing to the weights that ship.
+
+    preset = "cpu"
+    seed = 1
+
+    [[stage]]
+    name = "walk"
+    about = "flat ground and slopes, until it walks like the recorded people"
+    until = ["style/slope >= 0.5", "cadence/slope <= 2.6"]
+    held = 50
+    steps = 8_000_000
+
+    [[stage.differences]]
+    setting = "task.terrain.kinds"
+    value = ["flat", "slope"]
+    reason = "a gait is learned where nothing forces it"
+
+A stage begins with the weights of the one before it, or of the one its `from` names ("nothing": new ones),
+and ends when every condition of `until` has held for `held` iterations, or after `steps` control steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib.resources import files
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+from ssr.errors import UserError, unknown
+from ssr.learning import presets, registry
+from ssr.learning.config import TrainConfig
+from ssr.learning.metric_names import require_metric
+from ssr.learning.presets import Difference, with_setting
+
+NOTHING = "nothing"  #: what a stage starts from that has new weights
+SUFFIX = ".toml"
+SHIPPED = files("ssr.learning") / "recipes"
+
+_CONDITION = re.compile(r"\s*(\S+)\s*(>=|<=)\s*(\S+)\s*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A bound on one key of metrics.jsonl: `style/slope >= 0.5`."""
+
+    metric: str
+    low: float = -inf
+    high: float = inf
+
+    @staticmethod
+    def read(text: str, where: str) -> Condition:
+        match = _CONDITION.fullmatch(text)
+        try:
+            metric, sign, bound = match.groups() if match else ("", "", "")
+            value = float(bound)
+        except ValueError:
+            value = inf
+        if not isfinite(value):
+            raise UserError(f"{where}: {text!r} is no condition. Expected e.g. 'tracking >= 0.8'.")
+        require_metric(metric, where)
+        return Condition(metric=metric, low=value) if sign == ">=" else Condition(metric=metric, high=value)
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.metric} " + (f">= {self.low:g}" if isfinite(self.low) else f"<= {self.high:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    name: str
+    about: str
+    start: str  #: the stage whose weights it begins with, or NOTHING
+    steps: int  #: control steps at most
+    until: tuple[Condition, ...] = ()
+    held: int = 20  #: iterations for which every condition must hold
+    smoothing: int = 20  #: iterations over which metrics are averaged before they are compared
+    frozen: tuple[str, ...] = ()  #: networks that do not learn
+    fresh_moments: bool = False  #: optimizers forget, besides new weights' having nothing to remember
+    differences: tuple[Difference, ...] = ()  #: from the preset, those of the whole recipe first
+    config: TrainConfig  #: all settings
+
+    @property
+    def digest(self) -> str:
+        """Of everything that decides what the stage does; its explanations do not."""
+        decisive = (self.start, self.steps, self.until, self.held, self.smoothing, self.frozen)
+        text = repr((*decisive, self.fresh_moments, self.config))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    name: str
+    about: str
+    seed: int
+    stages: tuple[Stage, ...]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256("".join(s.name + s.digest for s in self.stages).encode()).hexdigest()
+
+    def position(self, name: str) -> int:
+        names = [stage.name for stage in self.stages]
+        if name not in names:
+            raise unknown(f"stage of recipe {self.name}", name, names)
+        return names.index(name)
+
+
+class Watch:
+    """Whether a stage's conditions have held long enough; told every iteration's metrics."""
+
+    def __init__(self, stage: Stage, begun: int = 0) -> None:
+        """begun: the iteration after which the stage began; earlier ones do not count."""
+        self.stage, self.begun = stage, begun
+        self.means: dict[str, float] = {}
+        self.count = 0  #: iterations in a row in which all conditions held
+
+    def see(self, metrics: Mapping[str, float]) -> str | None:
+        """Why the stage ends now, if it does."""
+        stage = self.stage
+        if metrics["iteration"] <= self.begun:
+            return None
+        for condition in stage.until:
+            name = condition.metric
+            if name in metrics:
+                share = 1.0 / stage.smoothing
+                self.means[name] = (1 - share) * self.means.get(name, metrics[name]) + share * metrics[name]
+        held = bool(stage.until) and all(
+            c.metric in self.means and c.holds(self.means[c.metric]) for c in stage.until
+        )
+        self.count = self.count + 1 if held else 0
+        if self.count < stage.held:
+            return None
+        reached = ", ".join(f"{c.metric} {self.means[c.metric]:.3g}" for c in stage.until)
+        return f"{reached} ({' and '.join(map(str, stage.until))} held for {stage.held} iterations)"
+
+
+def shipped() -> list[str]:
+    """Names of the recipes that come with the package."""
+    return sorted(f.name.removesuffix(SUFFIX) for f in SHIPPED.iterdir() if f.name.endswith(SUFFIX))
+
+
+def text_of(name: str) -> str:
+    """The text of a shipped recipe by its name, or of any TOML file by its path."""
+    path = Path(name)
+    if path.suffix == SUFFIX:
+        if not path.is_file():
+            raise UserError(f"Recipe {name} does not exist. Shipped ones: {', '.join(shipped())}.")
+        return path.read_text(errors="replace")
+    if name not in shipped():
+        raise unknown("recipe", name, shipped())
+    return (SHIPPED / f"{name}{SUFFIX}").read_text()
+
+
+def read(text: str, name: str, seed: int | None = None) -> Recipe:
+    """The recipe that a TOML text describes; a mistake anywhere in it is an error before anything starts.
+
+    seed: of all stages, instead of the recipe's own.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"Recipe {name} is not valid TOML: {error}.") from error
+    top = _Table(content, f"Recipe {name}")
+    base = presets.preset(top.take("preset", str))
+    given = top.take("seed", int, base.seed)
+    base = replace(base, seed=given if seed is None else seed)
+    about = top.take("about", str, "")
+    common = _differences(top)
+    stages: list[Stage] = []
+    for entry in top.take("stage", list):
+        stages.append(_stage(_Table(entry, f"Recipe {name}, stage"), base, common, stages))
+    top.require_empty()
+    if not stages:
+        raise UserError(f"Recipe {name} has no stages. Give at least one [[stage]].")
+    return Recipe(name=name, about=about, seed=base.seed, stages=tuple(stages))
+
+
+def _stage(
+    table: _Table,
+    base: TrainConfig,
+    common: tuple[Difference, ...],
+    before: Sequence[Stage],
+) -> Stage:
+    name = table.take("name", str)
+    known = [stage.name for stage in before]
+    table.where += f" {name}"
+    if name in known or name == NOTHING or not re.fullmatch(r"[a-z0-9-]+", name):
+        raise UserError(f"{table.where}: a stage's name is new, in small letters, digits and hyphens.")
+    start = table.take("from", str, known[-1] if known else NOTHING)
+    if start not in (*known, NOTHING):
+        raise unknown(f"start of {table.where}", start, [*known, NOTHING])
+    differences = (*common, *_differences(table))
+    config = base
+    for difference in differences:
+        config = _changed(config, difference.setting, difference.value, table.where)
+    frozen = tuple(table.take("frozen", list, []))
+    known_networks = registry.method(config.algorithm).NETWORKS
+    for network in frozen:
+        if network not in known_networks:
+            raise unknown(f"network in `frozen` of {table.where}", network, known_networks)
+    until = tuple(Condition.read(str(text), table.where) for text in table.take("until", list, []))
+    stage = Stage(
+        name=name,
+        about=table.take("about", str, ""),
+        start=start,
+        steps=table.count("steps"),
+        until=until,
+        held=table.count("held", 20),
+        smoothing=table.count("smoothing", 20),
+        frozen=frozen,
+        fresh_moments=table.take("fresh_moments", bool, False),
+        differences=differences,
+        config=config,
+    )
+    table.require_empty()
+    return stage
+
+
+def _differences(table: _Table) -> tuple[Difference, ...]:
+    found = []
+    for entry in table.take("differences", list, []):
+        row = _Table(entry, f"{table.where}, difference")
+        setting = row.take("setting", str)
+        row.where += f" {setting}"
+        found.append(Difference(setting, row.take("value", object), row.take("reason", str)))
+        row.require_empty()
+    return tuple(found)
+
+
+def _changed(config: TrainConfig, setting: str, value: Any, where: str) -> TrainConfig:
+    try:
+        return with_setting(config, setting, as_declared(TrainConfig, setting, value, where))
+    except AttributeError:
+        raise UserError(f"{where}: unknown setting {setting!r}. `ssr train --help` lists them all.") from None
+
+
+def as_declared(kind: Any, setting: str, value: Any, where: str) -> Any:
+    """`value` as the type its dotted setting declares: TOML has lists where settings are tuples."""
+    declared = kind
+    for name in setting.split("."):
+        if not is_dataclass(declared) or name not in {f.name for f in fields(declared)}:
+            raise AttributeError(setting)
+        declared = typing.get_type_hints(declared)[name]
+    wanted = typing.get_origin(declared) or declared
+    if wanted is tuple and isinstance(value, list):
+        return tuple(value)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(wanted, type) and (
+        not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
+    ):
+        raise UserError(f"{where}: {setting} is {value!r}, expected {wanted.__name__}.")
+    return value
+
+
+class _Table:
+    """A TOML table that is taken apart entry by entry; what is left over was not understood."""
+
+    def __init__(self, content: Any, where: str) -> None:
+        if not isinstance(content, dict):
+            raise UserError(f"{where}: expected a table, got {content!r}.")
+        self.content, self.where = dict(content), where
+
+    def take(self, name: str, kind: type, default: Any = None) -> Any:
+        if name not in self.content:
+            if default is None:
+                raise UserError(f"{self.where}: `{name}` is missing.")
+            return default
+        value = self.content.pop(name)
+        if not isinstance(value, kind):
+            raise UserError(f"{self.where}: `{name}` is {value!r}, expected {kind.__name__}.")
+        return value
+
+    def count(self, name: str, default: int | None = None) -> int:
+        value = self.take(name, int, default)
+        if isinstance(value, bool) or value < 1:
+            raise UserError(f"{self.where}: `{name}` is {value!r}, expected a whole number of at least 1.")
+        return int(value)
+
+    def require_empty(self) -> None:
+        for name in self.content:
+            raise UserError(f"{self.where}: `{name}` is not known there.")

@@ -1,0 +1,24 @@
+"""Learning methods by name. One more is one file and one line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from ssr.errors import unknown
+
+if TYPE_CHECKING:
+    from ssr.learning.algorithm import Method
+
+#: Modules by name and not as objects: methods may live in folders that build on this one.
+ALGORITHMS = {"ssr": "ssr.learning.ssr"}
+
+
+def check(name: str) -> None:
+    if name not in ALGORITHMS:
+        raise unknown("algorithm", name, ALGORITHMS)
+
+
+def method(name: str) -> Method:
+    check(name)
+    return cast("Method", import_module(ALGORITHMS[name]))

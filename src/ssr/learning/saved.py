@@ -1,0 +1,86 @@
+"""The newest weights of a run, or those of one of its iterations, as a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from torch import Tensor
+
+from ssr.errors import UserError
+from ssr.learning import config_file, registry, small_checkpoint
+from ssr.learning.algorithm import Policy
+from ssr.learning.config import TrainConfig
+from ssr.learning.run_directory import CONFIG, SMALL, SNAPSHOTS
+from ssr.robots import load as load_robot
+from ssr.robots.spec import RobotSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """A policy and how it was trained."""
+
+    config: TrainConfig
+    robot: RobotSpec
+    iteration: int
+    policy: Policy
+
+
+def load(path: Path, iteration: int | None = None) -> Saved:
+    """The policy of a run directory, by default its newest, or of a small checkpoint."""
+    config, found, weights = _read(path, iteration)
+    robot = load_robot(config.robot)
+    try:
+        policy = registry.method(config.algorithm).policy(config, robot, weights)
+    except RuntimeError as error:
+        raise UserError(f"{path}: the weights do not fit the networks of its {CONFIG}.") from error
+    return Saved(config=config, robot=robot, iteration=found, policy=policy)
+
+
+def snapshots(run: Path) -> dict[int, Path]:
+    """Snapshots of a run by their iteration, oldest first."""
+    found = sorted((run / SNAPSHOTS).glob("[0-9]*.safetensors"))
+    return {int(path.stem): path for path in found}
+
+
+def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str, Tensor]]:
+    """Configuration, iteration and weights."""
+    if path.is_file():
+        return _small(path)
+    small, known = path / SMALL, snapshots(path)
+    latest = _small_iteration(small)
+    if not known and latest is None:
+        if not (path / CONFIG).is_file():
+            raise UserError(f"{path} is not a run directory: it has no {CONFIG}. `ssr train` makes one.")
+        raise UserError(
+            f"{path} holds no weights yet: no {SMALL} and no snapshots. Let `ssr train` save some."
+        )
+    if iteration is None:
+        iteration = max([*known, *([] if latest is None else [latest])])
+    if iteration == latest and iteration not in known:  # training replaces it, but never a snapshot
+        return _small(small)
+    if iteration not in known:
+        listed = ", ".join(map(str, sorted({*known, *([] if latest is None else [latest])})))
+        raise UserError(f"{path} has no weights of iteration {iteration}. It has: {listed}.")
+    config = config_file.load(path / CONFIG)
+    try:
+        return config, iteration, load_file(str(known[iteration]))
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{known[iteration]} is damaged. Choose another --snapshot.") from error
+
+
+def _small(path: Path) -> tuple[TrainConfig, int, dict[str, Tensor]]:
+    iteration, config, state = small_checkpoint.load(path)
+    return config, iteration, registry.method(config.algorithm).shipped(state)
+
+
+def _small_iteration(path: Path) -> int | None:
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            return int((file.metadata() or {})["iteration"])
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise UserError(f"{path} is damaged. Move it away to use the run's snapshots.") from error

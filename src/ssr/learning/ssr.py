@@ -1,0 +1,371 @@
+"""SSR: one object that acts, watches what comes of it, and learns (Sec. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from copy import deepcopy
+from math import exp
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ssr.errors import unknown
+from ssr.learning import ssr_state
+from ssr.learning.averaging import AveragedPolicy, shipped
+from ssr.learning.config import TrainConfig
+from ssr.learning.devices import moved
+from ssr.learning.encoder_update import EncoderTrainer
+from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_deficiency
+from ssr.learning.footsteps import FootstepRecorder, to_tile
+from ssr.learning.imagination import Imagination
+from ssr.learning.ppo import PPO, prepare
+from ssr.learning.precision import autocast
+from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.rollout import Rollout
+from ssr.learning.schedule import Schedule
+from ssr.learning.ssr_policy import SSRPolicy, imagines, network_config, policy
+from ssr.learning.statistics import Statistics
+from ssr.learning.stopwatch import Stopwatch
+from ssr.learning.style import ReferenceMotion, Style
+from ssr.motion.dataset import MotionDataset
+from ssr.networks.assembly import assemble, release
+from ssr.networks.build import NETWORKS, Networks
+from ssr.networks.gaussian import log_probability
+from ssr.networks.policy import actor_observation
+from ssr.robots.spec import RobotSpec
+from ssr.symmetry.structure import flip_width
+from ssr.task.transition import Observation, Transition
+from ssr.terrain.field import TerrainField
+
+__all__ = ["SSR", "build", "policy", "shipped"]
+
+
+class SSR:
+    """Acts in n worlds and learns from them; `field` is the terrain under those worlds."""
+
+    def __init__(
+        self,
+        *,
+        robot: RobotSpec,
+        num_envs: int,
+        config: TrainConfig,
+        field: TerrainField,
+        reference: ReferenceMotion | None = None,
+        ranks: Ranks = ALONE,
+        device: str = "cpu",
+    ) -> None:
+        self.robot, self.config, self.field, self.ranks, self.device = robot, config, field, ranks, device
+        self.networks = Networks(robot, network_config(config)).to(device)
+        self.weights = config.stream_weights()
+        streams, vectors = tuple(self.weights), self.networks.layouts
+        self.vectors = vectors
+        sizes = {
+            name: getattr(vectors, name).size for name in ("proprioception", "actor", "privileged", "action")
+        }
+        self.mirrors_input = config.ablation.input_symmetry
+        self.rollout = Rollout(
+            steps=config.ppo.steps,
+            num_envs=num_envs,
+            history=config.task.history,
+            sizes=sizes,
+            streams=streams,
+            mirrored_observation=self.mirrors_input,
+            device=device,
+        )
+        self.ppo = PPO(
+            self.networks.actor,
+            self.networks.critics,
+            streams=streams,
+            config=config.ppo,
+            optimizer=config.optimizer,
+            ranks=ranks,
+        )
+        self.encoder = EncoderTrainer(
+            self.networks, config=config.encoder, optimizer=config.optimizer, ranks=ranks
+        )
+        self.footsteps = FootstepRecorder(
+            num_envs=num_envs,
+            input_size=sizes["privileged"] + sizes["action"],
+            config=config.imagination,
+            device=device,
+        )
+        self.imagination: Imagination | None = None
+        if imagines(config):
+            self.imagination = Imagination(
+                self.networks.imagination,
+                state_size=sizes["privileged"],
+                action_size=sizes["action"],
+                config=config.imagination,
+                optimizer=config.optimizer,
+                ranks=ranks,
+                device=device,
+            )
+        self.style: Style | None = None
+        if "style" in streams:
+            assert reference is not None, "the style stream needs reference motion"
+            self.style = Style(
+                self.networks.discriminators,
+                reference,
+                frame_size=vectors.amp.size,
+                steps=config.ppo.steps,
+                num_envs=num_envs,
+                seed=config.seed,
+                config=config.style,
+                optimizer=config.optimizer,
+                ranks=ranks,
+                device=device,
+            )
+        kept = config.ppo.average
+        self.average = AveragedPolicy(self.networks, kept) if kept > 0.0 else None
+        self.schedule = Schedule(config.schedule)
+        self.statistics = Statistics(
+            num_envs, streams, vectors.privileged, config.task.control_period, device
+        )
+        self.stopwatch = Stopwatch()
+        sides = 2 if self.mirrors_input else 1  #: the mirrored input has a memory of its own
+        self.hidden = torch.zeros(sides, num_envs, self.networks.encoder.hidden_size, device=device)
+        self.first_hidden = self.hidden.clone()
+        self.features = torch.zeros(sides, num_envs, self.networks.config.cnn_channels[-1], device=device)
+        self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
+        self.last_privileged = torch.zeros(num_envs, sizes["privileged"], device=device)
+        self.t = 0
+
+    @property
+    def steps(self) -> int:
+        return self.config.ppo.steps
+
+    @property
+    def bootstrap(self) -> float:
+        return self.schedule.bootstrap
+
+    @property
+    def ramp(self) -> float:
+        return self.schedule.ramp
+
+    # ---- acting -----------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def act(self, observation: Observation) -> Tensor:
+        """Actions (n, A) for what all worlds see, drawn from the policy."""
+        t, rollout = self.t, self.rollout
+        observation = moved(observation, self.device)
+        if t == 0:
+            rollout.begin()
+            assemble(self.networks.encoder)
+        rollout.put_observation(t, observation, self.restarted)
+        self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
+        if t == 0:
+            self.first_hidden = self.hidden.clone()
+        with self.stopwatch("encoding"):
+            sides = self._encode(observation, everything=t == 0)
+        with self.stopwatch("acting"):
+            rollout.actor[t] = sides[0]
+            if rollout.actor_mirrored is not None:
+                rollout.actor_mirrored[t] = sides[1]
+            std = self.networks.actor.std
+            with autocast(self.config.ppo.bfloat16, self.hidden.device):
+                mean = self.networks.actor(sides[0]).float()
+            action = mean + std * torch.randn_like(mean)
+            rollout.mean[t], rollout.action[t] = mean, action
+            rollout.log_prob[t] = log_probability(action, mean, std)
+        return action.clone().cpu()
+
+    def _encode(self, observation: Observation, everything: bool) -> Tensor:
+        """o^a (1, n, O); with input symmetry also of the mirrored input, (2, n, O), in the same pass."""
+        encoder, sides, n = self.networks.encoder, len(self.hidden), len(self.restarted)
+        fresh = torch.arange(n, device=self.device)
+        if not everything:  # weights have not changed since: only new images are encoded
+            fresh = (observation.depth_fresh | self.restarted).nonzero().squeeze(1)
+        history, images = observation.history, observation.depth[fresh]
+        if sides == 2:
+            history = torch.cat((history, self.vectors.proprioception.mirror(history)))
+            images = torch.cat((images, flip_width(images)))
+        if len(fresh):
+            self.features[:, fresh] = encoder.encode_images(images).unflatten(0, (sides, -1))
+        latents, hidden = encoder.step(history, self.features.flatten(0, 1), self.hidden.flatten(0, 1))
+        self.hidden = hidden.unflatten(0, (sides, n))
+        if self.config.ppo.certain_latents:
+            latents = latents._replace(proprioception=latents.mean)
+        velocity = self.networks.estimator(history)
+        return actor_observation(history, velocity, latents).unflatten(0, (sides, n))
+
+    # ---- watching ---------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def observe(self, transition: Transition) -> None:
+        """Take in what the last action did, while the worlds still stand on their old tiles."""
+        with self.stopwatch("rewards"):
+            t, rollout = self.t, self.rollout
+            transition = moved(transition, self.device)
+            rollout.put_transition(t, transition)
+            rollout.put_reward(t, "locomotion", transition.reward)
+            stance = stance_deficiency(self.vectors.privileged, transition, self.config.foothold.tolerance)
+            if "foothold" in self.weights:
+                deficiency = guidance(
+                    transition,
+                    stance,
+                    self._imagine(t, transition),
+                    self.field,
+                    self.robot.sole,
+                    self.config.foothold,
+                )
+                reward = foothold_reward(deficiency, transition.terrain_type, self.config.foothold.sigma)
+                rollout.put_reward(t, "foothold", reward * self.config.task.control_period)
+            if self.style is not None:
+                self.style.observe(t, transition, self.restarted)
+            labels, touchdown = self.footsteps.observe(rollout.privileged[t], rollout.action[t], transition)
+            if self.imagination is not None:
+                self.imagination.put(labels)
+            self.statistics.observe(transition, stance, touchdown)
+            self.restarted = transition.ended | ~transition.valid
+            self.last_privileged = torch.where(transition.valid.unsqueeze(-1), transition.privileged, 0.0)
+            self.t += 1
+
+    def _imagine(self, t: int, transition: Transition) -> Imagined | None:
+        """Where the feet were going to land, said before the step; None until the model is trusted."""
+        if self.imagination is None or not self.imagination.trusted:
+            return None
+        usable = self.footsteps.known & (transition.level >= self.config.foothold.gate_level)
+        if not bool(usable.any()):
+            return None
+        mean, std = self.networks.imagination(self.rollout.privileged[t], self.rollout.action[t])
+        position, yaw = self.footsteps.base_position[:, None], self.footsteps.base_yaw[:, None]
+        return Imagined(mean=to_tile(mean, position, yaw), std=std, usable=usable)
+
+    # ---- learning ---------------------------------------------------------------------------------------
+
+    def update(self, progress: float) -> dict[str, float]:
+        """Learn from the rollout: style, PPO, encoder, imagination."""
+        assert self.t == self.rollout.steps, "a rollout must be complete before an update"
+        self.schedule.progress = progress
+        release(self.networks.encoder)
+        clock, rollout = self.stopwatch, self.rollout
+        metrics: dict[str, float] = {}
+        with clock("style"):
+            if self.style is not None:
+                reward = self.style.rewards(rollout.valid) * self.config.task.control_period
+                rollout.rewards["style"].copy_(torch.where(rollout.valid, reward, 0.0))
+        with clock("ppo"):
+            std = self.networks.actor.std.detach().clone()
+            batch = prepare(
+                rollout,
+                self.last_privileged,
+                self.networks.critics,
+                weights=self.weights,
+                config=self.config.ppo,
+                mirror=self._mirror(),
+                ranks=self.ranks,
+            )
+            metrics |= self.ppo.update(batch, std, self.schedule)
+        with clock("encoder"):
+            mirrored = self.first_hidden[1] if self.mirrors_input else None
+            metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
+        with clock("imagination"):
+            if self.imagination is not None:
+                metrics |= self.imagination.update()
+        with clock("style"):
+            if self.style is not None:
+                metrics |= self.style.update()
+        if self.average is not None:
+            self.average.take_in()
+        self.statistics.finish(rollout)
+        metrics |= self.statistics.tally.means(self.ranks)
+        metrics["std"] = float(std.mean())
+        self._advance(metrics)
+        self.t = 0
+        return metrics
+
+    def _advance(self, metrics: dict[str, float]) -> None:
+        task = self.config.task
+        longest = task.control_steps(task.termination.episode_seconds)
+        survival = exp(-metrics.get("falls_per_minute", 0.0) * longest * task.control_period / 60)
+        self.schedule.advance(metrics.get("tracking", 0.0), survival)
+        metrics |= {"bootstrap": self.schedule.bootstrap, "ramp": self.schedule.ramp}
+
+    def _mirror(self) -> Callable[[Rollout], tuple[Tensor, Tensor, Tensor]] | None:
+        """How the rollout is mirrored: in latent space, by the encoded mirrored input, or not at all, which
+        is enough for networks that are symmetric by themselves."""
+        if self.config.ablation.no_symmetry or self.networks.config.mirror_averaged:
+            return None
+        vectors = self.vectors
+
+        def mirrored(rollout: Rollout) -> tuple[Tensor, Tensor, Tensor]:
+            actor = rollout.actor_mirrored
+            return (
+                vectors.actor.mirror(rollout.actor) if actor is None else actor,
+                vectors.privileged.mirror(rollout.privileged),
+                vectors.action.mirror(rollout.action),
+            )
+
+        return mirrored
+
+    # ---- handing out, saving ----------------------------------------------------------------------------
+
+    def policy(self) -> SSRPolicy:
+        """With averaged weights where the configuration says so."""
+        networks = deepcopy(self.networks).cpu()
+        if self.average is not None:
+            networks.load_state_dict(self.average.weights, strict=False)
+        return SSRPolicy(networks, imagines=imagines(self.config))
+
+    def freeze(self, networks: Collection[str]) -> None:
+        """networks: of `Networks`, e.g. encoder and decoders."""
+        for name in networks:
+            if name not in NETWORKS:
+                raise unknown("network to freeze", name, NETWORKS)
+        for optimizer in ssr_state.optimizers(self).values():
+            optimizer.frozen = frozenset(networks) & optimizer.networks.keys()
+
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        rollout = self.rollout
+        yield "rollout.proprioception", rollout.history.frames
+        yield "rollout.depth", rollout.camera.images
+        yield "rollout.privileged", rollout.privileged
+        yield "rollout.hidden", self.first_hidden
+        for name, parameter in self.networks.named_parameters():
+            yield f"parameter {name}", parameter.detach()
+        yield "rollout.actor_observation", rollout.actor
+        yield "rollout.action_mean", rollout.mean
+        yield "rollout.action", rollout.action
+        yield "rollout.log_prob", rollout.log_prob
+        yield "rollout.next_proprioception", rollout.next_proprioception
+        for name, reward in rollout.rewards.items():
+            yield f"rollout.reward.{name}", reward
+        for name, parameter in self.networks.named_parameters():
+            if parameter.grad is not None:
+                yield f"gradient {name}", parameter.grad
+
+    def state_dict(self) -> dict[str, Any]:
+        assert self.t == 0, "save between iterations"
+        return ssr_state.full(self)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        ssr_state.load_full(self, state)
+
+    def small_state(self) -> dict[str, Any]:
+        return ssr_state.small(self)
+
+    def load_small_state(self, state: Mapping[str, Any], *, moments: bool = True) -> None:
+        ssr_state.load_small(self, state, moments=moments)
+
+
+def build(
+    *,
+    config: TrainConfig,
+    robot: RobotSpec,
+    num_envs: int,
+    field: TerrainField,
+    motion: Callable[[], MotionDataset],
+    ranks: Ranks,
+    device: str,
+) -> SSR:
+    return SSR(
+        robot=robot,
+        num_envs=num_envs,
+        config=config,
+        field=field,
+        reference=None if config.ablation.no_style else motion(),
+        ranks=ranks,
+        device=device,
+    )

@@ -1,0 +1,103 @@
+"""What of SSR is saved: everything, to go on bit for bit, or the little that is worth keeping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ssr.learning.devices import moved
+from ssr.learning.optimizer import FlatAdam
+
+if TYPE_CHECKING:
+    from ssr.learning.ssr import SSR
+
+MOMENTS = ("mean", "square")
+
+
+def optimizers(algorithm: SSR) -> dict[str, FlatAdam]:
+    found = {"ppo": algorithm.ppo.optimizer, "encoder": algorithm.encoder.optimizer}
+    if algorithm.imagination is not None:
+        found["imagination"] = algorithm.imagination.optimizer
+    if algorithm.style is not None:
+        found["style"] = algorithm.style.optimizer
+    return found
+
+
+def full(algorithm: SSR) -> dict[str, Any]:
+    state: dict[str, Any] = {
+        "networks": algorithm.networks.state_dict(),
+        "ppo": algorithm.ppo.optimizer.state_dict(),
+        "encoder": algorithm.encoder.optimizer.state_dict(),
+        "footsteps": algorithm.footsteps.state_dict(),
+        "schedule": algorithm.schedule.state_dict(),
+        "statistics": algorithm.statistics.state_dict(),
+        "hidden": algorithm.hidden,
+        "restarted": algorithm.restarted,
+        "random": torch.get_rng_state(),
+    }
+    if algorithm.device == "cuda":
+        state["random_cuda"] = torch.cuda.get_rng_state()
+    for name in ("imagination", "style", "average"):
+        part = getattr(algorithm, name)
+        if part is not None:
+            state[name] = part.state_dict()
+    return state
+
+
+def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
+    state = moved(state, algorithm.device)
+    algorithm.networks.load_state_dict(state["networks"])
+    algorithm.ppo.optimizer.load_state_dict(state["ppo"])
+    algorithm.encoder.optimizer.load_state_dict(state["encoder"])
+    algorithm.footsteps.load_state_dict(state["footsteps"])
+    algorithm.schedule.load_state_dict(state["schedule"])
+    algorithm.statistics.load_state_dict(state["statistics"])
+    algorithm.hidden.copy_(state["hidden"])
+    algorithm.restarted.copy_(state["restarted"])
+    for name in ("imagination", "style", "average"):
+        part = getattr(algorithm, name)
+        if part is not None:
+            part.load_state_dict(state[name])
+    torch.set_rng_state(state["random"].cpu())
+    if algorithm.device == "cuda":
+        torch.cuda.set_rng_state(state["random_cuda"].cpu())
+
+
+def small(algorithm: SSR) -> dict[str, Any]:
+    """Weights and their average in full precision, Adam's moments in bfloat16 (their range matters more than
+    their digits), normalisers, learning rates and schedule."""
+    moments = {}
+    for name, optimizer in optimizers(algorithm).items():
+        state = optimizer.state_dict()
+        moments[name] = state | {k: state[k].to(torch.bfloat16) for k in MOMENTS}  # type: ignore[attr-defined]
+    kept: dict[str, Any] = {
+        "networks": algorithm.networks.state_dict(),
+        "optimizers": moments,
+        "schedule": algorithm.schedule.state_dict(),
+    }
+    if algorithm.imagination is not None:
+        kept["imagination"] = {"total": algorithm.imagination.total, "rmse": algorithm.imagination.rmse}
+    if algorithm.style is not None:
+        kept["normalizer"] = algorithm.style.normalizer.state_dict()
+    if algorithm.average is not None:
+        kept["average"] = algorithm.average.state_dict()
+    return kept
+
+
+def load_small(algorithm: SSR, state: Mapping[str, Any], *, moments: bool) -> None:
+    algorithm.networks.load_state_dict(state["networks"])
+    if moments:
+        for name, optimizer in optimizers(algorithm).items():
+            optimizer.load_state_dict(state["optimizers"][name])
+    algorithm.schedule.load_state_dict(state["schedule"])
+    if algorithm.imagination is not None and "imagination" in state:
+        algorithm.imagination.total = int(state["imagination"]["total"])
+        algorithm.imagination.rmse = float(state["imagination"]["rmse"])
+    if algorithm.style is not None and "normalizer" in state:
+        algorithm.style.normalizer.load_state_dict(state["normalizer"])
+    if algorithm.average is not None:
+        algorithm.average.restart()
+        if "average" in state:
+            algorithm.average.load_state_dict(state["average"])
