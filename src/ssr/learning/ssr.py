@@ -318,23 +318,7 @@ class SSR:
             optimizer.frozen = frozenset(networks) & optimizer.networks.keys()
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        rollout = self.rollout
-        yield "rollout.proprioception", rollout.history.frames
-        yield "rollout.depth", rollout.camera.images
-        yield "rollout.privileged", rollout.privileged
-        yield "rollout.hidden", self.first_hidden
-        for name, parameter in self.networks.named_parameters():
-            yield f"parameter {name}", parameter.detach()
-        yield "rollout.actor_observation", rollout.actor
-        yield "rollout.action_mean", rollout.mean
-        yield "rollout.action", rollout.action
-        yield "rollout.log_prob", rollout.log_prob
-        yield "rollout.next_proprioception", rollout.next_proprioception
-        for name, reward in rollout.rewards.items():
-            yield f"rollout.reward.{name}", reward
-        for name, parameter in self.networks.named_parameters():
-            if parameter.grad is not None:
-                yield f"gradient {name}", parameter.grad
+        return ssr_state.flow(self)
 
     def state_dict(self) -> dict[str, Any]:
         assert self.t == 0, "save between iterations"

@@ -1,11 +1,12 @@
-"""What of SSR is saved: everything, to go on bit for bit, or the little that is worth keeping."""
+"""What of SSR is saved: everything, to go on bit for bit, the little worth keeping, or a bad batch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from ssr.learning.devices import moved
 from ssr.learning.optimizer import FlatAdam
@@ -101,3 +102,24 @@ def load_small(algorithm: SSR, state: Mapping[str, Any], *, moments: bool) -> No
         algorithm.average.restart()
         if "average" in state:
             algorithm.average.load_state_dict(state["average"])
+
+
+def flow(algorithm: SSR) -> Iterator[tuple[str, Tensor]]:
+    """Every tensor of an iteration, upstream before downstream."""
+    rollout = algorithm.rollout
+    yield "rollout.proprioception", rollout.history.frames
+    yield "rollout.depth", rollout.camera.images
+    yield "rollout.privileged", rollout.privileged
+    yield "rollout.hidden", algorithm.first_hidden
+    for name, parameter in algorithm.networks.named_parameters():
+        yield f"parameter {name}", parameter.detach()
+    yield "rollout.actor_observation", rollout.actor
+    yield "rollout.action_mean", rollout.mean
+    yield "rollout.action", rollout.action
+    yield "rollout.log_prob", rollout.log_prob
+    yield "rollout.next_proprioception", rollout.next_proprioception
+    for name, reward in rollout.rewards.items():
+        yield f"rollout.reward.{name}", reward
+    for name, parameter in algorithm.networks.named_parameters():
+        if parameter.grad is not None:
+            yield f"gradient {name}", parameter.grad
