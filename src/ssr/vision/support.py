@@ -121,14 +121,17 @@ def _on_cpu(
     terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
     patch: np.ndarray, points: np.ndarray, weights: np.ndarray, tolerance: float,
 ) -> Tensor:  # fmt: skip
-    from ssr.vision.landings import expect
+    from ssr.vision.landings import Landings, Sampling, expect
 
     out = torch.empty(std.shape, dtype=torch.float32)
-    expect(
-        terrain.facets.numpy(), terrain.facet_count.numpy(), mean.numpy(), std.numpy(), yaw.numpy(),
-        needed.contiguous().numpy(), patch, points, weights.astype(np.float32), np.float32(tolerance),
-        out.numpy(),
-    )  # fmt: skip
+    landings = Landings(
+        mean=mean.numpy(), std=std.numpy(), yaw=yaw.numpy(), needed=needed.contiguous().numpy()
+    )
+    sampling = Sampling(
+        patch=patch, points=points, weights=weights.astype(np.float32), tolerance=np.float32(tolerance)
+    )
+    facets, count = terrain.facets.numpy(), terrain.facet_count.numpy()
+    expect(facets, count, tuple(landings), tuple(sampling), out.numpy())
     return out
 
 
