@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,36 +13,11 @@ from ssr.physics.readout import Reading, Readout
 from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.layout import Layout
+from ssr.symmetry.recipe import Recipe, recipe
 from ssr.symmetry.vectors import BASE_MAP, DYNAMICS, FOOT_MAP, Layouts
 from ssr.task.config import NoiseConfig
 from ssr.terrain.field import Ground, TerrainField
 from ssr.vision.heightmap import Samples, maps_of, samples_of
-
-READ_AS = {
-    "angular_velocity": "base_angular_velocity",
-    "base_velocity": "local_velocity",
-    "foot_velocity": "local_foot_velocity",
-    "hand_position": "local_hand_position",
-    "foot_position": "local_sole_position",
-}  #: segments that a reading knows by another name: all vectors are in the base frame
-
-
-class Recipe(NamedTuple):
-    """Entry j of a vector is (facts[source[j]] - shift[j]) · scale[j]; (size,) each."""
-
-    source: np.ndarray
-    shift: np.ndarray
-    scale: np.ndarray
-
-
-def recipe(layout: Layout, columns: Mapping[str, slice]) -> Recipe:
-    """How to fill a layout from facts of which `columns` tells where they are."""
-    source, scale = np.zeros(layout.size, dtype=np.intp), np.ones(layout.size, dtype=np.float32)
-    for segment in layout:
-        where = columns[READ_AS.get(segment.name, segment.name)]
-        source[layout.slice(segment.name)] = np.arange(where.start, where.stop)
-        scale[layout.slice(segment.name)] = segment.scale
-    return Recipe(source, np.zeros(layout.size, dtype=np.float32), scale)
 
 
 def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
@@ -134,9 +108,7 @@ class Senses:
 
     def amp_frame(self) -> np.ndarray:
         """(n, 63) one frame of the motion prior; joint positions are absolute there."""
-        frame = self._table.take(self.amp.source, axis=1)
-        frame *= self.amp.scale
-        return frame
+        return self.amp.filled(self._table)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
