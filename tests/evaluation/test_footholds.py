@@ -5,11 +5,14 @@ import pytest
 import torch
 from handmade import handmade
 
+from ssr.evaluation import store
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.measures import measure
+from ssr.evaluation.store import digest_of
 from ssr.robots import load
 from ssr.symmetry.vectors import layouts
+from ssr.task.touchdowns import TouchdownRules
 from ssr.task.transition import Feet, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.strip import STRIP_POOL, make_strip
@@ -135,3 +138,9 @@ def test_footholds_of_a_fallen_trial_do_not_count_on() -> None:
     walk.step((True, True), (200.0, 200.0), ended=True)
     walk.step((True, True), (200.0, 200.0))
     assert np.array_equal(walk.recorder.footholds().foot, [0])
+
+
+def test_stored_trials_of_other_touchdown_rules_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = digest_of("policy", Conditions(), 4)
+    monkeypatch.setattr(store, "TouchdownRules", lambda: TouchdownRules(min_air_steps=5))
+    assert digest_of("policy", Conditions(), 4) != usual

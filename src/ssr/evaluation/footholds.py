@@ -8,10 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.learning.config import ImaginationConfig
 from ssr.learning.foothold import stance_deficiency
-from ssr.learning.footsteps import FootstepRecorder
 from ssr.symmetry.layout import Layout
+from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 from ssr.vision.support import TOLERANCE
 
@@ -48,8 +47,8 @@ class FootRecorder:
 
     def __init__(self, worlds: int, privileged: Layout) -> None:
         self.layout = privileged
-        self.rules = ImaginationConfig()
-        self.touchdowns = FootstepRecorder(num_envs=worlds, input_size=0, config=self.rules)
+        self.rules = TouchdownRules()
+        self.touchdowns = Touchdowns(worlds, self.rules)
         self.step = 0
         self.support = torch.ones(worlds, 2)  #: one step ago
         self.yaw = torch.zeros(worlds, 2)
@@ -63,9 +62,7 @@ class FootRecorder:
     def observe(self, transition: Transition, running: Tensor) -> None:
         """running (n,) bool: trials that were not over before this step."""
         feet = transition.feet
-        nothing = torch.empty(len(running), 0)
-        _, landed = self.touchdowns.observe(nothing, nothing, transition)
-        landed = landed & running[:, None]
+        landed = self.touchdowns.observe(transition) & running[:, None]
         self._write_footholds(landed)
 
         force = feet.force.norm(dim=-1)

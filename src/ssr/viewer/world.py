@@ -13,13 +13,13 @@ from torch import Tensor
 from ssr.errors import UserError
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import GivenTiles
-from ssr.learning.config import ImaginationConfig
-from ssr.learning.footsteps import FootstepRecorder, to_tile
+from ssr.learning.footsteps import to_tile
 from ssr.robots.spec import Sole
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.frames import to_yaw
 from ssr.task.terminations import BEHIND_START
+from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 from ssr.terrain.strip import STRIP_POOL
 from ssr.terrain.tile import Tile
@@ -116,7 +116,7 @@ class PlayWorld:
         self.steps = 0
         self.ending: int | None = None  #: steps until the next start, once this episode is over
         self.footprints: deque[Footprint] = deque(maxlen=TRAIL)
-        self.touchdowns = FootstepRecorder(num_envs=1, input_size=0, config=ImaginationConfig())
+        self.touchdowns = Touchdowns(1, TouchdownRules())
         self.sole, self.sole_yaw = self.state.sole_position, self.state.sole_yaw  #: one step ago
         self.velocity = torch.zeros(3)
         self.moment = self._moment(None)
@@ -166,8 +166,7 @@ class PlayWorld:
 
     def _note_footprints(self, transition: Transition) -> None:
         """A touchdown is confirmed one step after the contact, whose place it keeps."""
-        nothing = torch.empty(1, 0)
-        _, landed = self.touchdowns.observe(nothing, nothing, transition)
+        landed = self.touchdowns.observe(transition)
         for foot in landed[0].nonzero().squeeze(-1).tolist():
             self.footprints.append(
                 footprint(
