@@ -36,28 +36,30 @@ class Labels:
 class FootstepRecorder(NamedTensors):
     """Labels each swing of both feet of n worlds once it has ended in a touchdown.
 
-    Step t is a swing step of a foot if the foot is in the air after it. Swings whose episode ends first are
-    dropped.
+    Step t is a swing step of a foot if the foot is in the air after it. A swing lasts until its first valid
+    contact: a foot that brushes something on its way keeps the steps before and after. Swings whose episode
+    ends first are dropped.
     """
 
     TENSORS = (
-        "inputs", "positions", "yaws", "clock", "known", "base_position", "base_yaw",
+        "inputs", "positions", "yaws", "in_air", "clock", "known", "base_position", "base_yaw",
         "recorded", "landing_steps",
     )  # fmt: skip
 
     def __init__(self, *, num_envs: int, input_size: int, config: ImaginationConfig, device: str = "cpu"):
         self.config = config
-        self.touchdowns = Touchdowns(num_envs, config.touchdowns, device)
+        self.touchdowns = Touchdowns(num_envs, config.touchdowns, patient=True, device=device)
         slots = config.max_swing_steps + 2  #: the landing and its confirmation come after the swing
         self.inputs = torch.zeros(slots, num_envs, input_size, device=device)
         self.positions = torch.zeros(slots, num_envs, 2, device=device)
         self.yaws = torch.zeros(slots, num_envs, device=device)
+        self.in_air = torch.zeros(slots, num_envs, 2, dtype=torch.bool, device=device)
         self.clock = torch.zeros((), dtype=torch.long)
         #: the base pose before the coming step is known (it is not right after a restart)
         self.known = torch.zeros(num_envs, dtype=torch.bool, device=device)
         self.base_position = torch.zeros(num_envs, 2, device=device)
         self.base_yaw = torch.zeros(num_envs, device=device)
-        self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps of this swing
+        self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps since lift-off
         self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
 
     def observe(self, state: Tensor, action: Tensor, transition: Transition) -> tuple[Labels, Tensor]:
@@ -70,13 +72,14 @@ class FootstepRecorder(NamedTensors):
         self.inputs[now] = torch.cat((state, action), -1)
         self.positions[now] = self.base_position
         self.yaws[now] = self.base_yaw
+        self.in_air[now] = ~transition.feet.contact
         confirmed = self.touchdowns.observe(transition)
         labels = self._label(confirmed, now)
 
         self.landing_steps = torch.where(self.touchdowns.landing, self.recorded, 0)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
-        in_air = ~transition.feet.contact
-        self.recorded = torch.where(in_air, stored, 0).clamp_max(self.config.max_swing_steps)
+        swinging = self.touchdowns.air_steps > 0
+        self.recorded = torch.where(swinging, stored, 0).clamp_max(self.config.max_swing_steps)
 
         self.base_position = transition.base_position[:, :2].to(self.base_position.dtype).clone()
         self.base_yaw = transition.base_yaw.to(self.base_yaw.dtype).clone()
@@ -108,10 +111,11 @@ class FootstepRecorder(NamedTensors):
         first = length.cumsum(0) - length
         back = torch.arange(len(swing), device=world.device) - first[swing]
         slot = (now - 2 - back) % len(self.inputs)
-        of_world = world[swing]
+        flying = self.in_air[slot, world[swing], foot[swing]]
+        slot, of_world, of_foot = slot[flying], world[swing][flying], foot[swing][flying]
         target = to_base(
-            self.touchdowns.landing_point[of_world, foot[swing]],
+            self.touchdowns.landing_point[of_world, of_foot],
             self.positions[slot, of_world],
             self.yaws[slot, of_world],
         )
-        return Labels(input=self.inputs[slot, of_world], foot=foot[swing], target=target)
+        return Labels(input=self.inputs[slot, of_world], foot=of_foot, target=target)

@@ -34,13 +34,16 @@ class Touchdowns(NamedTensors):
     """Follows both feet of n worlds in whole control steps.
 
     A touchdown is valid if the foot was in the air for `min_air_steps`, is `pressed`, and is still in contact
-    one step later.
+    one step later. patient: a swing whose contact is not valid goes on until one is, so that what a foot
+    brushes on its way is not taken for the place it goes to; otherwise every contact ends a swing.
     """
 
     TENSORS = ("air_steps", "landing", "landing_point")
 
-    def __init__(self, num_envs: int, rules: TouchdownRules, device: str = "cpu") -> None:
-        self.rules = rules
+    def __init__(
+        self, num_envs: int, rules: TouchdownRules, *, patient: bool = False, device: str = "cpu"
+    ) -> None:
+        self.rules, self.patient = rules, patient
         self.air_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of this swing so far
         self.landing = torch.zeros(num_envs, 2, dtype=torch.bool, device=device)  #: awaits confirmation
         self.landing_point = torch.zeros(num_envs, 2, 2, device=device)  #: newest, tile frame, m
@@ -50,10 +53,11 @@ class Touchdowns(NamedTensors):
         feet, sound = transition.feet, transition.valid.unsqueeze(-1)
         confirmed = self.landing & feet.contact & sound
         flown = self.air_steps >= self.rules.min_air_steps
-        self.landing = feet.contact & flown & pressed(transition, self.rules) & sound
+        self.landing = feet.contact & flown & ~confirmed & pressed(transition, self.rules) & sound
         point = feet.position[..., :2]
         self.landing_point = torch.where(self.landing.unsqueeze(-1), point, self.landing_point)
-        self.air_steps = torch.where(feet.contact, 0, self.air_steps + 1)
+        over = feet.contact & (confirmed | ~flown) if self.patient else feet.contact
+        self.air_steps = torch.where(over, 0, self.air_steps + ~feet.contact)
         self.restart(transition.ended | ~transition.valid)
         return confirmed
 
