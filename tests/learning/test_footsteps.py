@@ -59,7 +59,7 @@ class Script:
                     position=torch.tensor([[[*place, 0.0], [0.0, 0.0, 0.0]]]),
                 ),
             )
-            got, _ = follow.observe(torch.tensor([[float(t)]]), torch.zeros(1, 1), moved)
+            got = follow.observe(torch.tensor([[float(t)]]), torch.zeros(1, 1), moved)
             labels += [
                 (int(step), int(foot), target)
                 for step, foot, target in zip(got.input[:, 0], got.foot, got.target, strict=True)
@@ -150,7 +150,7 @@ def test_labels_of_a_walk_are_where_the_feet_really_came_down():
         pose.append((env.position.clone(), env.yaw.clone()))
         transition = env.step(torch.randn(n, 21))
         numbered = torch.stack((torch.full((n,), float(t)), torch.arange(float(n))), -1)
-        got, _ = follow.observe(numbered[:, :1], numbered[:, 1:], transition)
+        got = follow.observe(numbered[:, :1], numbered[:, 1:], transition)
         labels += list(zip(*got.input.T.tolist(), got.foot.tolist(), got.target, strict=True))
         contact.append(transition.feet.contact)
         place.append(transition.feet.position[..., :2])

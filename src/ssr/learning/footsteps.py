@@ -48,7 +48,7 @@ class FootstepRecorder(NamedTensors):
 
     def __init__(self, *, num_envs: int, input_size: int, config: ImaginationConfig, device: str = "cpu"):
         self.config = config
-        self.touchdowns = Touchdowns(num_envs, config.touchdowns, patient=True, device=device)
+        self.touchdowns = Touchdowns(num_envs, config.touchdowns, valid=True, device=device)
         slots = config.max_swing_steps + 2  #: the landing and its confirmation come after the swing
         self.inputs = torch.zeros(slots, num_envs, input_size, device=device)
         self.positions = torch.zeros(slots, num_envs, 2, device=device)
@@ -62,19 +62,14 @@ class FootstepRecorder(NamedTensors):
         self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps since lift-off
         self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
 
-    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> tuple[Labels, Tensor]:
-        """Take in one step. state (n, S) and action (n, A) before it.
-
-        Returns the swing steps it labelled and (n, 2) which feet completed a valid touchdown with this step
-        (their landing was the step before).
-        """
+    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> Labels:
+        """Take in one step, state (n, S) and action (n, A) before it; returns the swing steps it labelled."""
         now = int(self.clock) % len(self.inputs)
         self.inputs[now] = torch.cat((state, action), -1)
         self.positions[now] = self.base_position
         self.yaws[now] = self.base_yaw
         self.in_air[now] = ~transition.feet.contact
-        confirmed = self.touchdowns.observe(transition)
-        labels = self._label(confirmed, now)
+        labels = self._label(self.touchdowns.observe(transition), now)
 
         self.landing_steps = torch.where(self.touchdowns.landing, self.recorded, 0)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
@@ -86,7 +81,7 @@ class FootstepRecorder(NamedTensors):
         self.known = torch.ones_like(self.known)
         self.clock += 1
         self.restart(transition.ended | ~transition.valid)
-        return labels, confirmed
+        return labels
 
     def restart(self, ended: Tensor) -> None:
         """Forget the swings of the worlds (n,) that ended."""

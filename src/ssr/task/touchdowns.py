@@ -14,6 +14,9 @@ from ssr.terrain.settings import SLOPE
 
 @dataclass(frozen=True, kw_only=True)
 class TouchdownRules:
+    """A landing is a contact after `min_air_steps` that is still there one step later; a label of the
+    imagination model also needs it to be `pressed`."""
+
     min_air_steps: int = 4  #: control steps in the air before a contact counts
     min_force: float = 5.0  #: N, vertical
 
@@ -33,17 +36,17 @@ def pressed(transition: Transition, rules: TouchdownRules) -> Tensor:
 class Touchdowns(NamedTensors):
     """Follows both feet of n worlds in whole control steps.
 
-    A touchdown is valid if the foot was in the air for `min_air_steps`, is `pressed`, and is still in contact
-    one step later. patient: a swing whose contact is not valid goes on until one is, so that what a foot
-    brushes on its way is not taken for the place it goes to; otherwise every contact ends a swing.
+    Every landing is a touchdown, and every contact ends a swing. Where only `valid` ones are asked for, a
+    landing must be `pressed`, and a swing whose contact is not valid goes on until one is: what a foot
+    brushes on its way is not the place it goes to.
     """
 
     TENSORS = ("air_steps", "landing", "landing_point")
 
     def __init__(
-        self, num_envs: int, rules: TouchdownRules, *, patient: bool = False, device: str = "cpu"
+        self, num_envs: int, rules: TouchdownRules, *, valid: bool = False, device: str = "cpu"
     ) -> None:
-        self.rules, self.patient = rules, patient
+        self.rules, self.valid = rules, valid
         self.air_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of this swing so far
         self.landing = torch.zeros(num_envs, 2, dtype=torch.bool, device=device)  #: awaits confirmation
         self.landing_point = torch.zeros(num_envs, 2, 2, device=device)  #: newest, tile frame, m
@@ -53,10 +56,12 @@ class Touchdowns(NamedTensors):
         feet, sound = transition.feet, transition.valid.unsqueeze(-1)
         confirmed = self.landing & feet.contact & sound
         flown = self.air_steps >= self.rules.min_air_steps
-        self.landing = feet.contact & flown & ~confirmed & pressed(transition, self.rules) & sound
+        self.landing = feet.contact & flown & ~confirmed & sound
+        if self.valid:
+            self.landing = self.landing & pressed(transition, self.rules)
         point = feet.position[..., :2]
         self.landing_point = torch.where(self.landing.unsqueeze(-1), point, self.landing_point)
-        over = feet.contact & (confirmed | ~flown) if self.patient else feet.contact
+        over = feet.contact & (confirmed | ~flown) if self.valid else feet.contact
         self.air_steps = torch.where(over, 0, self.air_steps + ~feet.contact)
         self.restart(transition.ended | ~transition.valid)
         return confirmed
