@@ -9,7 +9,7 @@ from torch import Tensor
 from ssr.motion import ground, rotation
 from ssr.motion.clip import Clip
 from ssr.robots.spec import RobotSpec
-from ssr.symmetry.recipe import vectors_of
+from ssr.symmetry.filling import vectors_of
 from ssr.symmetry.vectors import layouts
 
 WINDOW = 5  #: frames of ψ
@@ -17,7 +17,7 @@ STRIDE = 2  #: control steps between them, 0.04 s
 
 
 def amp_frames(robot: RobotSpec, clip: Clip) -> Tensor:
-    """(T, 63) the frames of a clip: the same recipe as a simulated robot's, from the same quantities.
+    """(T, 63) the frames of a clip: filled as those of a simulated robot, from the same quantities.
 
     A clip has no velocities of its own; they are central differences over two control steps.
     """

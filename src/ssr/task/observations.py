@@ -12,11 +12,11 @@ from torch import Tensor
 from ssr.physics.readout import Reading, Readout
 from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
+from ssr.symmetry.filling import Filling, filling
 from ssr.symmetry.layout import Layout
-from ssr.symmetry.recipe import Recipe, recipe
 from ssr.symmetry.vectors import BASE_MAP, DYNAMICS, FOOT_MAP, Layouts
 from ssr.task.config import NoiseConfig
-from ssr.terrain.field import Ground, TerrainField
+from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.vision.heightmap import Samples, maps_of, samples_of
 
 
@@ -94,17 +94,17 @@ class Senses:
         for name, size in sizes.items():
             columns[name] = slice(end, end + size)
             end += size
-        self.amp = recipe(layouts.amp, columns)
-        privileged = recipe(whole, columns)
+        self.amp = filling(layouts.amp, columns)
+        privileged = filling(whole, columns)
         privileged.shift[whole.slice("joint_position")] = robot.values("default")
         drop = robot.base_height_target - robot.base_height_offset  # m from the base to level ground
         self._state, self._ground = tuple(readout.reading), tuple(field.arrays)
         self._sources = tuple(Sources(table=readout.table, command=command, action=action, contact=contact))
-        self._samples, self._recipe = tuple(samples_of(robot.sole, drop)), tuple(privileged)
+        self._samples, self._filling = tuple(samples_of(robot.sole, drop)), tuple(privileged)
 
     def privileged(self, worlds: np.ndarray, out: np.ndarray) -> None:
         """Write the privileged state of these (m,) worlds into their rows of out (n, S)."""
-        _privileged(worlds, self._sources, self._state, self._ground, self._samples, self._recipe, out)
+        _privileged(worlds, self._sources, self._state, self._ground, self._samples, self._filling, out)
 
     def amp_frame(self) -> np.ndarray:
         """(n, 63) one frame of the motion prior; joint positions are absolute there."""
@@ -112,8 +112,8 @@ class Senses:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _privileged(worlds, sources, state, ground, samples, recipe, out):
-    known, now, tile, entry = Sources(*sources), Reading(*state), Ground(*ground), Recipe(*recipe)
+def _privileged(worlds, sources, state, ground, samples, entries, out):
+    known, now, tile, entry = Sources(*sources), Reading(*state), FieldArrays(*ground), Filling(*entries)
     read, joints, size = known.table.shape[1], known.action.shape[1], len(Samples(*samples).points)
     maps = read + 3 + joints + 2
     facts = np.empty(maps + size, dtype=np.float32)

@@ -15,7 +15,7 @@ from ssr.task.config import TaskConfig
 from ssr.task.saving import NamedTensors
 from ssr.terrain.curriculum import crossed as over
 from ssr.terrain.curriculum import next_levels
-from ssr.terrain.field import Ground, TerrainField
+from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.settings import LEVELS
 
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
@@ -90,7 +90,7 @@ class Progress(NamedTensors):
 
 @njit(cache=True, nogil=True)
 def _tick(state, ground, asked, period, stall_distance, advance):
-    now, tile, command, p = Reading(*state), Ground(*ground), Asked(*asked), Advance(*advance)
+    now, tile, command, p = Reading(*state), FieldArrays(*ground), Asked(*asked), Advance(*advance)
     for i in range(len(now.finite)):
         x, forward, at_top = now.base_position[i, 0], command.direction[i] > 0, p.level[i] >= LEVELS - 1
         p.steps[i] += 1

@@ -13,7 +13,7 @@ from torch import Tensor
 from ssr.physics.simulator import ResetPose
 from ssr.task.config import TaskConfig
 from ssr.task.rewards import Limits
-from ssr.terrain.field import Ground, TerrainField
+from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.heights import heights_under
 
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
@@ -61,7 +61,7 @@ def set_down(
 
 @njit(cache=True, nogil=True)
 def _set_down(worlds, backwards, lateral, ground, position):
-    tile = Ground(*ground)
+    tile = FieldArrays(*ground)
     points, heights = np.empty((len(REACH), 2), np.float32), np.empty(len(REACH), np.float32)
     for k in range(len(worlds)):
         i = worlds[k]

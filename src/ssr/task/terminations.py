@@ -14,7 +14,7 @@ from ssr.physics.readout import Reading
 from ssr.task.commands import Asked, Commands
 from ssr.task.config import TerminationConfig
 from ssr.task.progress import Advance, Progress
-from ssr.terrain.field import Ground, TerrainField
+from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.kinds import APRON
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import KINDS
@@ -66,7 +66,7 @@ def endings(
 
 @njit(cache=True, nogil=True)
 def _endings(state, ground, asked, advance, bounds, terminated, truncated):
-    now, tile, command = Reading(*state), Ground(*ground), Asked(*asked)
+    now, tile, command = Reading(*state), FieldArrays(*ground), Asked(*asked)
     p, c = Advance(*advance), Bounds(*bounds)
     for i in range(len(now.finite)):
         tilted = overturned(now.gravity[i], c.max_roll, c.max_pitch)

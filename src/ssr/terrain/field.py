@@ -24,7 +24,7 @@ def _labels(tile: Tile) -> tuple[int, int, int]:
     return KINDS.index(tile.kind), TERRAIN_TYPES.index(type_of(tile.kind)), level
 
 
-class Ground(NamedTuple):
+class FieldArrays(NamedTuple):
     """The tensors of a `TerrainField` that kernels read, as arrays; see there."""
 
     facets: np.ndarray
@@ -71,9 +71,9 @@ class TerrainField:
         return torch.zeros(*shape, dtype=dtype, device=self.device)
 
     @cached_property
-    def arrays(self) -> Ground:
+    def arrays(self) -> FieldArrays:
         """The memory of the tensors on the CPU by name, for kernels; they are only ever written in place."""
-        return Ground(**{name: getattr(self, name).numpy() for name in Ground._fields})
+        return FieldArrays(**{name: getattr(self, name).numpy() for name in FieldArrays._fields})
 
     def place(self, env_ids: Tensor | Sequence[int], tiles: Sequence[Tile]) -> None:
         """Give world `env_ids[i]` the tile `tiles[i]`; nothing of its former tile remains."""

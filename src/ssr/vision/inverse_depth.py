@@ -27,7 +27,7 @@ TOUCHING = 1e-6  #: m; a surface nearer than this counts as this far, so that no
 NO_FACE = F(1e9)  #: 1/m; inverse depth of a face that bounds nothing
 
 
-class Scene(NamedTuple):
+class Shots(NamedTuple):
     """What m images show: L links, n worlds."""
 
     camera_position: np.ndarray  #: (m, 3) float64
@@ -234,8 +234,8 @@ def _see(camera, position, rotation, tan_x, tan_y, origin, center, axes, m):
 
 @_compiled
 def render_images(depth, first, last, scene, solids, lens):
-    """Fill depth[first:last] (m, H, W) float32, metres; `Scene`, `LinkSolids` and `Lens` as plain tuples."""
-    shown, own, pixels = Scene(*scene), LinkSolids(*solids), Lens(*lens)
+    """Fill depth[first:last] (m, H, W) float32, metres; `Shots`, `LinkSolids` and `Lens` as plain tuples."""
+    shown, own, pixels = Shots(*scene), LinkSolids(*solids), Lens(*lens)
     boxes, count, xs, ys, far = shown.boxes, shown.box_count, pixels.xs, pixels.ys, pixels.far
     kind, link, size = own.kind, own.link, own.size
     height, width = depth.shape[1], depth.shape[2]

@@ -135,7 +135,7 @@ class _Compiled:
         self, out, camera_position, camera_quaternion, tan_half_fov, boxes, count,
         link_position, link_quaternion, env_ids,
     ) -> None:  # fmt: skip
-        scene = self._kernels.Scene(
+        scene = self._kernels.Shots(
             camera_position=_array(camera_position),
             camera_quaternion=_array(camera_quaternion),
             tan_half_fov=_array(tan_half_fov),

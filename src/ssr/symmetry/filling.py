@@ -18,7 +18,7 @@ READ_AS = {
 }  #: segments that a reading knows by another name: all vectors are in the base frame
 
 
-class Recipe(NamedTuple):
+class Filling(NamedTuple):
     """Entry j of a vector is (facts[source[j]] - shift[j]) · scale[j]; (size,) each."""
 
     source: np.ndarray
@@ -33,14 +33,14 @@ class Recipe(NamedTuple):
         return vectors
 
 
-def recipe(layout: Layout, columns: Mapping[str, slice]) -> Recipe:
+def filling(layout: Layout, columns: Mapping[str, slice]) -> Filling:
     """How to fill a layout from facts of which `columns` tells where they are."""
     source, scale = np.zeros(layout.size, dtype=np.intp), np.ones(layout.size, dtype=np.float32)
     for segment in layout:
         where = columns[READ_AS.get(segment.name, segment.name)]
         source[layout.slice(segment.name)] = np.arange(where.start, where.stop)
         scale[layout.slice(segment.name)] = segment.scale
-    return Recipe(source, np.zeros(layout.size, dtype=np.float32), scale)
+    return Filling(source, np.zeros(layout.size, dtype=np.float32), scale)
 
 
 def vectors_of(layout: Layout, facts: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -50,4 +50,4 @@ def vectors_of(layout: Layout, facts: Mapping[str, np.ndarray]) -> np.ndarray:
         columns[name] = slice(end, end + values[0].size)
         end += values[0].size
     table = np.concatenate([values.reshape(len(values), -1) for values in facts.values()], axis=1)
-    return recipe(layout, columns).filled(table.astype(np.float32))
+    return filling(layout, columns).filled(table.astype(np.float32))
