@@ -5,11 +5,14 @@ import pytest
 import torch
 from handmade import handmade
 
+from ssr.evaluation import store
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.measures import measure
+from ssr.evaluation.store import digest_of
 from ssr.robots import load
 from ssr.symmetry.vectors import layouts
+from ssr.task.touchdowns import TouchdownRules
 from ssr.task.transition import Feet, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.strip import STRIP_POOL, make_strip
@@ -29,26 +32,33 @@ class Walk:
         self.recorder = FootRecorder(1, PRIVILEGED)
         self.position = torch.tensor([[[0.5, -0.1, 0.0], [0.5, 0.1, 0.0]]])
 
-    def step(self, contact: tuple[bool, bool], force: tuple[float, float], *, ended: bool = False) -> None:
+    def step(
+        self,
+        contact: tuple[bool, bool],
+        force: tuple[float, float],
+        *,
+        ended: bool = False,
+        sideways: float = 0.0,
+    ) -> None:
         maps = self.field.heights(foot_map_points(self.position, torch.zeros(1, 2), ROBOT.sole))
         privileged = torch.zeros(1, PRIVILEGED.size)
         below_sole = (self.position[..., 2:] - maps).clamp(-1.0, 1.0)
         PRIVILEGED.get(privileged, "foot_height_maps")[:] = 5.0 * below_sole.flatten(1)
         up = torch.zeros(1, 2, 3)
         up[0, :, 2] = torch.tensor(force)
+        up[0, :, 0] = sideways
         feet = Feet(
             contact=torch.tensor([contact]),
             force=up,
             position=self.position.clone(),
             yaw=torch.zeros(1, 2),
-            drop=torch.zeros(1, 2),
             touchdown=torch.zeros(1, 2, dtype=torch.bool),
         )
         nothing, no = torch.zeros(1), torch.zeros(1, dtype=torch.bool)
         transition = Transition(
             reward=nothing, terms={}, terminated=torch.tensor([ended]), truncated=no, valid=~no,
             privileged=privileged, proprioception=nothing, amp_frame=nothing, feet=feet,
-            base_position=torch.zeros(1, 3), base_yaw=nothing, terrain_type=no.long(), level=no.long(),
+            base_position=torch.zeros(1, 3), base_yaw=nothing, terrain_type=self.field.type, level=no.long(),
             omnidirectional=no, power=nothing,
         )  # fmt: skip
         self.recorder.observe(transition, torch.ones(1, dtype=torch.bool))
@@ -80,6 +90,59 @@ def test_hand_worked_support_before_a_gap() -> None:
     measured = measure(trials, Conditions())
     assert measured["sfr"].value == pytest.approx(0.5)  # 1.0 and 0.9 are safe, 0.7 and 0.5 are not
     assert measured["msr"].value == pytest.approx((1.0 + 0.9 + 0.7 + 0.5) / 4)
+
+
+TREAD, RISE = 0.32, 0.13  #: m
+
+
+def stairs_support(kind: str, along: float, lifted: float = 0.0) -> float:
+    """Of a landing with the sole's centre `along` m behind a tread's near edge, the sole `lifted` off it."""
+    walk = Walk(kind, RISE, TREAD)
+    tread = float(walk.field.first_edge) + 4 * TREAD
+    for _ in range(AIR):
+        walk.step((False, True), (0.0, 300.0))
+    walk.position[0, 0, 0] = tread + along
+    point = walk.position[:, :1, :2] + torch.tensor([1e-3, 0.0])
+    walk.position[0, 0, 2] = float(walk.field.heights(point)) + lifted
+    for _ in range(3):
+        walk.step((True, True), (200.0, 100.0))
+    return float(walk.recorder.footholds().support.item())
+
+
+@pytest.mark.parametrize("kind", ["stairs_up", "stairs_down"])
+def test_a_sole_in_the_middle_of_a_tread_is_safe(kind: str) -> None:
+    assert stairs_support(kind, TREAD / 2) == 1.0
+
+
+@pytest.mark.parametrize("lifted", [-RISE / 2, 0.0, 0.05])
+@pytest.mark.parametrize("kind", ["stairs_up", "stairs_down"])
+def test_a_sole_on_a_nosing_is_not_safe_however_the_foot_is_held(kind: str, lifted: float) -> None:
+    assert stairs_support(kind, 0.0, lifted) <= 0.6
+
+
+@pytest.mark.parametrize("lifted", [-RISE, -RISE / 2, 0.0])
+def test_a_sole_that_bridges_two_treads_going_up_is_not_safe(lifted: float) -> None:
+    assert stairs_support("stairs_up", -0.05, lifted) < 0.75
+
+
+@pytest.mark.parametrize("lifted", [0.0, 0.04, 0.08])
+def test_a_heel_strike_on_level_ground_is_safe(lifted: float) -> None:
+    walk = Walk("flat")
+    for _ in range(AIR):
+        walk.step((False, True), (0.0, 300.0))
+    walk.position[0, 0, 2] = lifted  # of the centre, while the heel touches
+    for _ in range(3):
+        walk.step((True, True), (200.0, 100.0))
+    assert walk.recorder.footholds().support.tolist() == [1.0]
+
+
+def test_every_landing_counts_however_the_foot_is_pressed() -> None:
+    walk = Walk("gap", 0.8)
+    for _ in range(AIR):
+        walk.step((False, True), (0.0, 300.0))
+    for _ in range(3):
+        walk.step((True, True), (2.0, 100.0), sideways=60.0)
+    assert len(walk.recorder.footholds().world) == 1
 
 
 def test_support_is_that_of_the_contact_not_of_a_later_moment() -> None:
@@ -135,3 +198,9 @@ def test_footholds_of_a_fallen_trial_do_not_count_on() -> None:
     walk.step((True, True), (200.0, 200.0), ended=True)
     walk.step((True, True), (200.0, 200.0))
     assert np.array_equal(walk.recorder.footholds().foot, [0])
+
+
+def test_stored_trials_of_other_touchdown_rules_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = digest_of("policy", Conditions(), 4)
+    monkeypatch.setattr(store, "TouchdownRules", lambda: TouchdownRules(min_air_steps=5))
+    assert digest_of("policy", Conditions(), 4) != usual

@@ -24,33 +24,42 @@ def test_reward_by_hand():
     torch.testing.assert_close(foothold_reward(deficiency, kind, CONFIG.sigma), expected)
 
 
-def stance_of(maps, drop):
-    """ρ of feet whose centres are `maps` (2, 2, 50) m above the ground, tilted by `drop` (2, 2)."""
+def stance_of(maps, kind=STAIRS):
+    """ρ of feet whose centres are `maps` (2, 2, 50) m above the ground."""
     env = ToyWalker(num_envs=2)
     env.reset()
     transition = env.step(torch.zeros(2, 21))
     env.layouts.privileged.get(transition.privileged, "foot_height_maps")[:] = 5 * maps.flatten(1)
-    transition = replace(transition, feet=replace(transition.feet, drop=drop))
+    transition = replace(transition, terrain_type=torch.full((2,), kind))
     return stance_deficiency(env.layouts.privileged, transition, CONFIG.tolerance)
 
 
 def test_stance_is_read_from_the_foot_maps():
-    """Ground 3 cm and more below a flat sole carries nothing."""
+    """Ground 3 cm and more below the highest under a sole carries nothing."""
     maps = torch.zeros(2, 2, 50)
     maps[0, 0, :20] = 0.031
-    maps[0, 1, :] = 0.029
-    maps[1, 1, :] = 0.5
-    expected = torch.tensor([[0.4, 0.0], [0.0, 1.0]])
-    torch.testing.assert_close(stance_of(maps, torch.zeros(2, 2)), expected)
+    maps[0, 1, :20] = 0.029
+    maps[1, 1, :45] = 0.5
+    expected = torch.tensor([[0.4, 0.0], [0.0, 0.9]])
+    torch.testing.assert_close(stance_of(maps), expected)
 
 
-def test_a_tilted_sole_stands_on_its_lowest_corner():
-    """On level ground heel or toes carry it; over an edge the part beyond hangs as it does when flat."""
+def test_how_high_the_centre_of_a_sole_is_makes_no_difference():
+    """A heel strike on level ground is safe; over an edge the part beyond hangs, however the foot is held."""
     maps = torch.full((2, 2, 50), 0.05)
     maps[1, :, 30:] += 0.13
-    drop = torch.tensor([[0.05, 0.0], [0.05, 0.05]])
-    expected = torch.tensor([[0.0, 1.0], [0.4, 0.4]])
-    torch.testing.assert_close(stance_of(maps, drop), expected)
+    maps[:, 1] -= 0.08
+    torch.testing.assert_close(stance_of(maps), torch.tensor([[0.0, 0.0], [0.4, 0.4]]))
+
+
+def test_a_sole_on_a_slope_counts_from_the_slope():
+    rows, columns = np.indices((10, 5)).reshape(2, -1)
+    ramp = torch.tensor(0.025 * (rows * np.tan(np.radians(20.0)) + columns * 0.1), dtype=torch.float32)
+    maps = ramp.expand(2, 2, 50).clone()
+    maps[1, :, :15] += 0.2  # a hole under the heel
+    on_slope = stance_of(maps, SLOPE)
+    assert on_slope[0].tolist() == [0.0, 0.0] and on_slope[1].min() > 0.25
+    assert stance_of(maps)[0].min() > 0.5, "as if it were steps"
 
 
 @pytest.fixture

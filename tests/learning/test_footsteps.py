@@ -14,6 +14,10 @@ def recorder(n, **changes):
     return FootstepRecorder(num_envs=n, input_size=2, config=ImaginationConfig(**changes))
 
 
+AIR, GROUND, BRUSHED = False, True, "brushed"
+BRUSH = (80.0, 0.0, 10.0)  #: N, on a foot that touches a riser
+
+
 class Script:
     """One world whose right foot follows a script of contacts; the base moves and turns."""
 
@@ -39,7 +43,9 @@ class Script:
         """All labels as (step, foot, target), the steps found by their stored input."""
         labels = []
         for t in self.played:
-            contact = self.contacts[t]
+            contact = self.contacts[t] is not AIR
+            force = BRUSH if self.contacts[t] is BRUSHED else self.force
+            place = (0.5, 0.1) if self.contacts[t] is BRUSHED else self.landing
             moved = replace(
                 self.frame,
                 base_position=torch.tensor([[0.1 * (t + 1), -0.05 * (t + 1), 0.7]]),
@@ -49,11 +55,11 @@ class Script:
                 feet=replace(
                     self.frame.feet,
                     contact=torch.tensor([[contact, True]]),
-                    force=torch.tensor([[self.force, self.force]]) * torch.tensor([[[contact], [1.0]]]),
-                    position=torch.tensor([[[*self.landing, 0.0], [0.0, 0.0, 0.0]]]),
+                    force=torch.tensor([[force, self.force]]) * torch.tensor([[[contact], [1.0]]]),
+                    position=torch.tensor([[[*place, 0.0], [0.0, 0.0, 0.0]]]),
                 ),
             )
-            got, _ = follow.observe(torch.tensor([[float(t)]]), torch.zeros(1, 1), moved)
+            got = follow.observe(torch.tensor([[float(t)]]), torch.zeros(1, 1), moved)
             labels += [
                 (int(step), int(foot), target)
                 for step, foot, target in zip(got.input[:, 0], got.foot, got.target, strict=True)
@@ -61,7 +67,6 @@ class Script:
         return labels
 
 
-AIR, GROUND = False, True
 SWING = [GROUND, GROUND, AIR, AIR, AIR, AIR, AIR, GROUND, GROUND]
 
 
@@ -82,6 +87,40 @@ def test_short_hops_light_brushes_and_slanted_pushes_are_no_touchdowns():
     assert Script(SWING, force=(0.0, 0.0, 4.0)).play(recorder(1)) == []
     assert Script(SWING, force=(80.0, 0.0, 60.0)).play(recorder(1)) == []
     assert Script([*SWING[:-1], AIR]).play(recorder(1)) == [], "gone again one step later"
+
+
+def test_a_swing_that_brushes_a_riser_is_labelled_with_the_landing_that_follows():
+    landing = (0.9, 0.3)
+    contacts = [GROUND, GROUND, *[AIR] * 5, BRUSHED, AIR, AIR, GROUND, GROUND]
+    labels = Script(contacts, landing=landing).play(recorder(1))
+    assert sorted(step for step, _, _ in labels) == [2, 3, 4, 5, 6, 8, 9], "in the air before and after"
+    for step, _, target in labels:
+        position, yaw = torch.tensor([0.1 * step, -0.05 * step]), torch.tensor(0.2 * step)
+        torch.testing.assert_close(to_tile(target, position, yaw), torch.tensor(landing))
+
+
+def test_a_foot_that_slides_off_a_riser_onto_the_tread_has_landed_on_the_tread():
+    contacts = [GROUND, GROUND, *[AIR] * 5, BRUSHED, BRUSHED, GROUND, GROUND, GROUND, GROUND]
+    labels = Script(contacts, landing=(0.9, 0.3)).play(recorder(1))
+    assert sorted(step for step, _, _ in labels) == [2, 3, 4, 5, 6], "once"
+    position, yaw = torch.tensor([0.2, -0.1]), torch.tensor(0.4)
+    target = next(target for step, _, target in labels if step == 2)
+    torch.testing.assert_close(to_tile(target, position, yaw), torch.tensor([0.9, 0.3]))
+
+
+def test_a_contact_that_is_gone_at_once_leaves_the_swing_to_the_next():
+    labels = Script([*SWING[:-1], AIR, GROUND, GROUND]).play(recorder(1))
+    assert sorted(step for step, _, _ in labels) == [2, 3, 4, 5, 6, 8]
+
+
+def test_a_swing_that_waits_after_a_brush_is_dropped_with_its_episode():
+    contacts = [GROUND, GROUND, *[AIR] * 5, BRUSHED, AIR, AIR, GROUND, GROUND]
+    assert Script(contacts, ended=(8,)).play(recorder(1)) == []
+
+
+def test_steps_of_a_hop_do_not_add_up_to_a_swing():
+    contacts = [GROUND, AIR, AIR, AIR, GROUND, GROUND, AIR, AIR, AIR, GROUND, GROUND]
+    assert Script(contacts).play(recorder(1)) == []
 
 
 def test_a_foot_that_slides_as_it_lands_on_a_slope_has_landed():
@@ -111,7 +150,7 @@ def test_labels_of_a_walk_are_where_the_feet_really_came_down():
         pose.append((env.position.clone(), env.yaw.clone()))
         transition = env.step(torch.randn(n, 21))
         numbered = torch.stack((torch.full((n,), float(t)), torch.arange(float(n))), -1)
-        got, _ = follow.observe(numbered[:, :1], numbered[:, 1:], transition)
+        got = follow.observe(numbered[:, :1], numbered[:, 1:], transition)
         labels += list(zip(*got.input.T.tolist(), got.foot.tolist(), got.target, strict=True))
         contact.append(transition.feet.contact)
         place.append(transition.feet.position[..., :2])

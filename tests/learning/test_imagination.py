@@ -56,7 +56,7 @@ def test_error_falls_below_ten_centimetres_on_a_walk():
             state = env.privileged(env.facts())
             action = drive + 0.1 * torch.randn(16, 21)
             transition = env.step(action)
-            imagination.put(recorder.observe(state, action, transition)[0])
+            imagination.put(recorder.observe(state, action, transition))
             env.restart(transition.ended)
         metrics = imagination.update()
         errors.append(metrics["foothold_rmse"])

@@ -128,7 +128,6 @@ class ToyWalker:
                 force=torch.stack((0.1 * up, 0.1 * up, up), -1),
                 position=torch.cat((self.feet_position, torch.zeros(self.num_envs, 2, 1)), -1),
                 yaw=torch.zeros(self.num_envs, 2),
-                drop=torch.zeros(self.num_envs, 2),
                 touchdown=landed,
             ),
             base_position=torch.cat((self.position, torch.full((self.num_envs, 1), 0.7)), -1),

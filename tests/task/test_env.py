@@ -488,12 +488,3 @@ def test_bootstrap_terms_fade_to_table_6() -> None:
     assert "progress" in full
     env.set_bootstrap(0.0)
     assert set(env.step(torch.zeros(4, 21)).terms) == set(full) - {"progress", "stepping"}
-
-
-def test_feet_say_how_far_they_are_tilted() -> None:
-    env = make(4)
-    env.reset()
-    for _ in range(5):
-        transition = env.step(torch.ones(4, 21))
-    drop = env.simulator.state().sole_drop
-    assert drop.max() > 0.005 and torch.equal(transition.feet.drop, drop)

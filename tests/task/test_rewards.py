@@ -1,7 +1,8 @@
 """Each row of Table 6(a) on a state whose value can be worked out by hand."""
 
 import math
-from dataclasses import fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from ssr.task.config import BootstrapConfig, RewardConfig, RewardWeights
 from ssr.task.moment import Moment
 from ssr.task.payment import Weights, paid, weighted_terms, weights_of
-from ssr.task.rewards import BOOTSTRAP_ROWS, ROWS, Limits, parameters_of
+from ssr.task.rewards import ROWS, Limits, parameters_of, row
 
 CONFIG = RewardConfig()
 UNWEIGHTED = Weights(dict.fromkeys(ROWS, 1.0))
@@ -102,11 +103,47 @@ def test_row_has_the_value_worked_out_by_hand(row: str, changes: dict, expected:
 
 def test_every_row_of_the_table_is_covered_and_weighted() -> None:
     names = {f.name for f in fields(RewardWeights)}
-    assert set(ROWS) - set(BOOTSTRAP_ROWS) == names == {case[0] for case in CASES}
+    assert set(ROWS) - {"progress", "stepping"} == names == {case[0] for case in CASES}
     terms, total = weighted_terms(REST, LIMITS, parameters_of(CONFIG), TABLE)
     assert set(terms) == names
     assert terms["orientation"].item() == pytest.approx(0.5)
     assert total.item() == pytest.approx(sum(term.item() for term in terms.values()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsWithClapping(RewardWeights):
+    clapping: float = 3.0
+
+
+@pytest.fixture
+def clapping() -> Iterator[None]:
+    def clapping(m, limits, c, i):
+        return 2.0 * m.contact[i, 0] + m.command[i, 0]
+
+    row(clapping)
+    yield
+    del ROWS["clapping"]
+
+
+def test_a_new_row_is_paid_by_the_weight_of_its_name(clapping: None) -> None:
+    config = replace(CONFIG, weights=WeightsWithClapping())
+    weights = weights_of(config, BootstrapConfig(), 0.0)
+    terms, total = weighted_terms(REST, LIMITS, parameters_of(config), weights)
+    before = sum(term.item() for name, term in terms.items() if name != "clapping")
+    assert terms["clapping"].item() == pytest.approx(9.0)
+    assert total.item() == pytest.approx(before + 9.0)
+
+
+def test_a_row_without_a_weight_is_named(clapping: None) -> None:
+    with pytest.raises(AttributeError, match="clapping"):
+        weights_of(CONFIG, BootstrapConfig(), 0.0)
+
+
+def test_rows_beyond_the_table_are_paid_their_share_of_the_bootstrap() -> None:
+    bootstrap = BootstrapConfig(progress=2.0, stepping=4.0)
+    half, none = (weights_of(CONFIG, bootstrap, share) for share in (0.5, 0.0))
+    assert [half.values[half.places[name]] for name in ("progress", "stepping")] == [1.0, 2.0]
+    assert not {"progress", "stepping"} & none.places.keys()
 
 
 @pytest.mark.parametrize(("clip", "expected"), [(True, [0.04, 0.0, 0.0]), (False, [0.04, -0.02, 0.0])])

@@ -12,11 +12,10 @@ from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import TILE_POOL, make_tile
 from ssr.vision.heightmap import (
     base_map_points,
-    base_offsets,
     depth_below,
     foot_map_points,
-    foot_offsets,
     maps_of,
+    samples_of,
 )
 
 SOLE = robots.load("x2").sole
@@ -62,8 +61,8 @@ def test_both_maps_are_the_depths_at_their_points() -> None:
         maps = np.zeros(280, np.float32)
         maps_of(
             field.arrays.facets[world], field.arrays.facet_count[world],
-            base[k].numpy(), float(yaw[k]), 0.6, base_offsets(),
-            soles[k].numpy(), foot_yaw[k].numpy(), foot_offsets(SOLE), np.zeros((280, 2), np.float32), maps,
+            base[k].numpy(), float(yaw[k]), soles[k].numpy(), foot_yaw[k].numpy(),
+            tuple(samples_of(SOLE, 0.6)), maps,
         )  # fmt: skip
         points = torch.zeros(3, 280, 2)
         points[world, :180] = base_map_points(base[k : k + 1], yaw[k : k + 1])[0]

@@ -14,9 +14,9 @@ from ssr.terrain.tile import Tile
 from ssr.vision.heightmap import foot_map_points
 from ssr.vision.support import (
     expected_deficiency,
-    imagined_deficiency,
     landing_rule,
     landing_rules,
+    resting_deficiency,
     support_deficiency,
 )
 
@@ -44,7 +44,7 @@ def standing(tile: Tile, x: float, sole_height: float, yaw: float = 0.0) -> floa
 
 
 def imagined(tile: Tile, x: float, yaw: float = 0.0) -> float:
-    return float(imagined_deficiency(heights_under(tile, x, yaw=yaw)))
+    return float(resting_deficiency(heights_under(tile, x, yaw=yaw)))
 
 
 # ---- worked by hand: rows of the patch lie 2.5 cm apart, from -11.25 to 11.25 cm ---------------------
@@ -129,7 +129,7 @@ def test_the_expectation_is_what_100_000_landings_find(std: float) -> None:
         c, s = np.cos(yaw), np.sin(yaw)
         patch = offsets @ torch.tensor([[c, s], [-s, c]]).float() + torch.tensor([x, 0.1])
         heights = field(tile).heights((landings + patch)[None])[0]
-        truth = float(imagined_deficiency(heights).mean())
+        truth = float(resting_deficiency(heights).mean())
         assert ours[number].tolist() == pytest.approx([truth, truth], abs=0.02)
 
 
@@ -144,7 +144,7 @@ def test_each_rule_is_the_weighted_mean_over_its_points(rule: str) -> None:
             at = points * (1.0, side) * 0.08 + (x, 0.1)
             centers = torch.tensor(at, dtype=torch.float32)[None]
             under = foot_map_points(centers, torch.full((1, len(at)), yaw), SOLE)
-            deficiency = imagined_deficiency(field(tile).heights(under)[0])
+            deficiency = resting_deficiency(field(tile).heights(under)[0])
             mean = float(deficiency.double() @ torch.tensor(weights))
             assert float(ours[number, foot]) == pytest.approx(mean, abs=1e-3)
 

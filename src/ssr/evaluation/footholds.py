@@ -8,10 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.learning.config import ImaginationConfig
 from ssr.learning.foothold import stance_deficiency
-from ssr.learning.footsteps import FootstepRecorder
 from ssr.symmetry.layout import Layout
+from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 from ssr.vision.support import TOLERANCE
 
@@ -20,7 +19,7 @@ SAFE_SUPPORT = 0.75  #: a foothold with more of its sole supported is safe
 
 @dataclass(frozen=True, kw_only=True)
 class Footholds:
-    """f valid touchdowns, one row each, world by world in the order of time."""
+    """f landings, one row each, world by world in the order of time."""
 
     world: np.ndarray  #: (f,) int32
     foot: np.ndarray  #: (f,) int8, right 0, left 1
@@ -32,7 +31,7 @@ class Footholds:
 
 @dataclass(frozen=True, kw_only=True)
 class Stances:
-    """s stances, from a valid touchdown to the next lift-off, world by world in the order of time."""
+    """s stances, from a landing to the next lift-off, world by world in the order of time."""
 
     world: np.ndarray  #: (s,) int32
     foot: np.ndarray  #: (s,) int8
@@ -42,20 +41,20 @@ class Stances:
 class FootRecorder:
     """Watches the feet of n worlds.
 
-    A touchdown counts as in training: after enough steps in the air, pressed down, and still in contact one
-    step later; so it is written down one step after the contact, with the support and place of the contact.
+    A landing counts once the foot is still in contact one step later, and is then written down with the
+    support and place of the contact.
     """
 
     def __init__(self, worlds: int, privileged: Layout) -> None:
         self.layout = privileged
-        self.rules = ImaginationConfig()
-        self.touchdowns = FootstepRecorder(num_envs=worlds, input_size=0, config=self.rules)
+        self.rules = TouchdownRules()
+        self.touchdowns = Touchdowns(worlds, self.rules)
         self.step = 0
         self.support = torch.ones(worlds, 2)  #: one step ago
         self.yaw = torch.zeros(worlds, 2)
         self.force = torch.zeros(worlds, 2)
         self.air = torch.zeros(worlds, 2, dtype=torch.long)
-        self.standing = torch.zeros(worlds, 2, dtype=torch.bool)  #: on a valid touchdown
+        self.standing = torch.zeros(worlds, 2, dtype=torch.bool)  #: on a landing
         self.peak = torch.zeros(worlds, 2)
         self._footholds: list[tuple[Tensor, ...]] = []
         self._stances: list[tuple[Tensor, ...]] = []
@@ -63,9 +62,7 @@ class FootRecorder:
     def observe(self, transition: Transition, running: Tensor) -> None:
         """running (n,) bool: trials that were not over before this step."""
         feet = transition.feet
-        nothing = torch.empty(len(running), 0)
-        _, landed = self.touchdowns.observe(nothing, nothing, transition)
-        landed = landed & running[:, None]
+        landed = self.touchdowns.observe(transition) & running[:, None]
         self._write_footholds(landed)
 
         force = feet.force.norm(dim=-1)

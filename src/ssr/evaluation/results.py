@@ -19,7 +19,7 @@ from ssr.files import write_json
 from ssr.learning.run_directory import METRICS, read_metrics
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
-FORMAT = 4
+FORMAT = 5  #: raised whenever results are measured by other rules
 
 
 class OtherFormat(UserError):
@@ -92,7 +92,10 @@ def load(folder: Path, run: Path | None = None) -> Results:
     try:
         content = json.loads(path.read_text())
         if content["format"] != FORMAT:
-            raise OtherFormat(f"{path} has format {content['format']}, not {FORMAT}: run `ssr eval` again.")
+            raise OtherFormat(
+                f"{path} has format {content['format']}, not {FORMAT}: it was measured by other rules. "
+                "Run `ssr eval` again."
+            )
         return Results(
             name=content["name"],
             folder=folder,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -22,11 +22,12 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.worlds import CHUNK
 from ssr.files import replacing
+from ssr.task.touchdowns import TouchdownRules
 
 #: what decides the course of a trial; figures and reports do not
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
-    *("learning/foothold.py", "learning/footsteps.py", "learning/ssr_policy.py"),
+    *("learning/foothold.py", "learning/ssr_policy.py"),
     *("evaluation/conditions.py", "evaluation/footholds.py"),
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),
 )
@@ -49,7 +50,8 @@ def code_digest() -> str:
 
 def digest_of(subject_digest: str, conditions: Conditions, chunk: int) -> str:
     """Of everything a trial's outcome depends on but its course and number."""
-    key = json.dumps([subject_digest, code_digest(), conditions.as_dict(), chunk], sort_keys=True)
+    rules = asdict(TouchdownRules())
+    key = json.dumps([subject_digest, code_digest(), conditions.as_dict(), rules, chunk], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()
 
 

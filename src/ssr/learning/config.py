@@ -9,6 +9,7 @@ from ssr.errors import UserError
 from ssr.learning import registry
 from ssr.networks.config import NetworkWidths
 from ssr.task.config import TaskConfig
+from ssr.task.touchdowns import TouchdownRules
 from ssr.vision.camera import CameraConfig
 from ssr.vision.support import landing_rule
 
@@ -68,10 +69,14 @@ class ImaginationConfig:
     minibatches: int = 8
     batch_size: int = 4096
     max_swing_steps: int = 50  #: a longer swing keeps its newest steps
-    min_air_steps: int = 4  #: before a contact counts as a touchdown
-    min_force: float = 5.0  #: N, vertical
+    min_air_steps: int = TouchdownRules.min_air_steps
+    min_force: float = TouchdownRules.min_force  #: N
     gate_samples: int = 25_000
     gate_rmse: float = 0.10  #: m
+
+    @property
+    def touchdowns(self) -> TouchdownRules:
+        return TouchdownRules(min_air_steps=self.min_air_steps, min_force=self.min_force)
 
 
 @dataclass(frozen=True, kw_only=True)

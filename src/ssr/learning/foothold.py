@@ -13,7 +13,7 @@ from ssr.symmetry.layout import Layout
 from ssr.task.transition import Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.settings import SLOPE
-from ssr.vision.support import expected_deficiency, support_deficiency
+from ssr.vision.support import expected_deficiency, resting_deficiency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +26,12 @@ class Imagined:
 
 
 def stance_deficiency(layout: Layout, transition: Transition, tolerance: float) -> Tensor:
-    """ρ (n, 2) under each foot where it is now, from the foot height maps of the privileged state.
-
-    The height of a sole is that of its lowest corner, with which it stands: measured at the centre, a heel
-    strike or a push from the toes would count as hanging in the air.
-    """
+    """ρ (n, 2) under each foot where it is now, from the foot height maps of the privileged state."""
     segment = next(s for s in layout if s.name == "foot_height_maps")
     assert isinstance(segment.scale, float)
     below_sole = layout.get(transition.privileged, segment.name).unflatten(-1, (2, -1)) / segment.scale
-    return support_deficiency(-below_sole, -transition.feet.drop, tolerance)
+    slope = (transition.terrain_type == SLOPE).unsqueeze(-1).expand(below_sole.shape[:-1])
+    return resting_deficiency(-below_sole, tolerance, slope)
 
 
 def foothold_reward(deficiency: Tensor, terrain_type: Tensor, sigma: float) -> Tensor:

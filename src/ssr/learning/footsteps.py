@@ -10,8 +10,8 @@ from torch import Tensor
 from ssr.learning.config import ImaginationConfig
 from ssr.task.frames import to_yaw
 from ssr.task.saving import NamedTensors
+from ssr.task.touchdowns import Touchdowns
 from ssr.task.transition import Transition
-from ssr.terrain.settings import SLOPE
 
 
 def to_base(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
@@ -24,11 +24,6 @@ def to_tile(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
     return to_yaw(-base_yaw, point) + base_position
 
 
-def _without_walls(transition: Transition) -> Tensor:
-    """(n, 1) bool: what a foot touches can only be ground."""
-    return (transition.terrain_type == SLOPE).unsqueeze(-1)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Labels:
     """Swing steps whose touchdown is now known."""
@@ -39,79 +34,69 @@ class Labels:
 
 
 class FootstepRecorder(NamedTensors):
-    """Follows both feet of n worlds in whole control steps and labels each swing once it has landed.
+    """Labels each swing of both feet of n worlds once it has ended in a touchdown.
 
-    Step t is a swing step of a foot if the foot is in the air after it. A touchdown is valid if the foot was
-    in the air for `min_air_steps`, presses down with `min_force` inside the 45° cone, and is still in contact
-    one step later. No cone is asked for on slopes: they have no walls that a foot could touch instead, and
-    friction tilts the force of a foot that slides as it lands. Swings whose episode ends first are dropped.
+    Step t is a swing step of a foot if the foot is in the air after it. A swing lasts until its first valid
+    contact: a foot that brushes something on its way keeps the steps before and after. Swings whose episode
+    ends first are dropped.
     """
 
     TENSORS = (
-        "inputs", "positions", "yaws", "clock", "known", "base_position", "base_yaw",
-        "air_steps", "recorded", "landing", "landing_steps", "landing_point",
+        "inputs", "positions", "yaws", "in_air", "clock", "known", "base_position", "base_yaw",
+        "recorded", "landing_steps",
     )  # fmt: skip
 
     def __init__(self, *, num_envs: int, input_size: int, config: ImaginationConfig, device: str = "cpu"):
         self.config = config
+        self.touchdowns = Touchdowns(num_envs, config.touchdowns, valid=True, device=device)
         slots = config.max_swing_steps + 2  #: the landing and its confirmation come after the swing
         self.inputs = torch.zeros(slots, num_envs, input_size, device=device)
         self.positions = torch.zeros(slots, num_envs, 2, device=device)
         self.yaws = torch.zeros(slots, num_envs, device=device)
+        self.in_air = torch.zeros(slots, num_envs, 2, dtype=torch.bool, device=device)
         self.clock = torch.zeros((), dtype=torch.long)
         #: the base pose before the coming step is known (it is not right after a restart)
         self.known = torch.zeros(num_envs, dtype=torch.bool, device=device)
         self.base_position = torch.zeros(num_envs, 2, device=device)
         self.base_yaw = torch.zeros(num_envs, device=device)
-        self.air_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of this swing so far
-        self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: of them, stored ones
-        self.landing = torch.zeros(num_envs, 2, dtype=torch.bool, device=device)  #: awaits confirmation
+        self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps since lift-off
         self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
-        self.landing_point = torch.zeros(num_envs, 2, 2, device=device)
 
-    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> tuple[Labels, Tensor]:
-        """Take in one step. state (n, S) and action (n, A) before it.
-
-        Returns the swing steps it labelled and (n, 2) which feet completed a valid touchdown with this step
-        (their landing was the step before).
-        """
-        feet, slots = transition.feet, len(self.inputs)
-        now = int(self.clock) % slots
+    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> Labels:
+        """Take in one step, state (n, S) and action (n, A) before it; returns the swing steps it labelled."""
+        now = int(self.clock) % len(self.inputs)
         self.inputs[now] = torch.cat((state, action), -1)
         self.positions[now] = self.base_position
         self.yaws[now] = self.base_yaw
-        sound = transition.valid.unsqueeze(-1)
+        self.in_air[now] = ~transition.feet.contact
+        labels = self._label(self.touchdowns.observe(transition), now)
 
-        confirmed = self.landing & feet.contact & sound
-        labels = self._label(confirmed, now)
-
-        force = feet.force
-        upward = force[..., 2]
-        within_cone = (upward >= force[..., :2].norm(dim=-1)) | _without_walls(transition)
-        pressed = (upward > self.config.min_force) & within_cone
-        landed = feet.contact & (self.air_steps >= self.config.min_air_steps) & pressed & sound
-        self.landing = landed
-        self.landing_steps = torch.where(landed, self.recorded, 0)
-        self.landing_point = torch.where(landed.unsqueeze(-1), feet.position[..., :2], self.landing_point)
-        self.air_steps = torch.where(feet.contact, 0, self.air_steps + 1)
+        self.landing_steps = torch.where(self.touchdowns.landing, self.recorded, 0)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
-        self.recorded = torch.where(feet.contact, 0, stored).clamp_max(self.config.max_swing_steps)
+        swinging = self.touchdowns.air_steps > 0
+        self.recorded = torch.where(swinging, stored, 0).clamp_max(self.config.max_swing_steps)
 
         self.base_position = transition.base_position[:, :2].to(self.base_position.dtype).clone()
         self.base_yaw = transition.base_yaw.to(self.base_yaw.dtype).clone()
         self.known = torch.ones_like(self.known)
         self.clock += 1
         self.restart(transition.ended | ~transition.valid)
-        return labels, confirmed
+        return labels
 
     def restart(self, ended: Tensor) -> None:
         """Forget the swings of the worlds (n,) that ended."""
         column = ended.unsqueeze(-1)
         self.known = self.known & ~ended
-        self.landing = self.landing & ~column
-        self.air_steps = torch.where(column, 0, self.air_steps)
+        self.touchdowns.restart(ended)
         self.recorded = torch.where(column, 0, self.recorded)
         self.landing_steps = torch.where(column, 0, self.landing_steps)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return super().state_dict() | self.touchdowns.state_dict()
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        super().load_state_dict(state)
+        self.touchdowns.load_state_dict(state)
 
     def _label(self, confirmed: Tensor, now: int) -> Labels:
         """Labels of the swings that ended one step ago; their last stored step is two slots back."""
@@ -121,10 +106,11 @@ class FootstepRecorder(NamedTensors):
         first = length.cumsum(0) - length
         back = torch.arange(len(swing), device=world.device) - first[swing]
         slot = (now - 2 - back) % len(self.inputs)
-        of_world = world[swing]
+        flying = self.in_air[slot, world[swing], foot[swing]]
+        slot, of_world, of_foot = slot[flying], world[swing][flying], foot[swing][flying]
         target = to_base(
-            self.landing_point[of_world, foot[swing]],
+            self.touchdowns.landing_point[of_world, of_foot],
             self.positions[slot, of_world],
             self.yaws[slot, of_world],
         )
-        return Labels(input=self.inputs[slot, of_world], foot=foot[swing], target=target)
+        return Labels(input=self.inputs[slot, of_world], foot=of_foot, target=target)

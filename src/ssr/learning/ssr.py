@@ -214,10 +214,10 @@ class SSR:
                 rollout.put_reward(t, "foothold", reward * self.config.task.control_period)
             if self.style is not None:
                 self.style.observe(t, transition, self.restarted)
-            labels, touchdown = self.footsteps.observe(rollout.privileged[t], rollout.action[t], transition)
+            labels = self.footsteps.observe(rollout.privileged[t], rollout.action[t], transition)
             if self.imagination is not None:
                 self.imagination.put(labels)
-            self.statistics.observe(transition, stance, touchdown)
+            self.statistics.observe(transition, stance)
             self.restarted = transition.ended | ~transition.valid
             self.last_privileged = torch.where(transition.valid.unsqueeze(-1), transition.privileged, 0.0)
             self.t += 1

@@ -10,6 +10,7 @@ from torch import Tensor
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.symmetry.layout import Layout
+from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 from ssr.terrain.settings import TERRAIN_TYPES
 
@@ -55,14 +56,15 @@ class Statistics:
         self.layout, self.period = layout, control_period
         self.returns = {name: torch.zeros(num_envs, device=device) for name in streams}
         self.lengths = torch.zeros(num_envs, device=device)
+        self.touchdowns = Touchdowns(num_envs, TouchdownRules(), device=device)
         self.landing_support = torch.zeros(num_envs, 2, device=device)  #: under each foot one step ago
         self.tally = Tally()
         self._velocity_scale = _scale(layout, "base_velocity").to(device)
         self._command_scale = _scale(layout, "command").to(device)
 
-    def observe(self, transition: Transition, deficiency: Tensor, touchdown: Tensor) -> None:
-        """deficiency (n, 2): ρ under the feet now. touchdown (n, 2): landings one step ago, now confirmed."""
-        add, valid = self.tally.add, transition.valid
+    def observe(self, transition: Transition, deficiency: Tensor) -> None:
+        """deficiency (n, 2): ρ under the feet now."""
+        add, valid, touchdown = self.tally.add, transition.valid, self.touchdowns.observe(transition)
         layout, reached = self.layout, transition.privileged
         velocity = (layout.get(reached, "base_velocity") / self._velocity_scale)[:, :2]
         command = (layout.get(reached, "command") / self._command_scale)[:, :2]
@@ -105,6 +107,7 @@ class Statistics:
             "returns": {k: v.clone() for k, v in self.returns.items()},
             "lengths": self.lengths.clone(),
             "landing_support": self.landing_support.clone(),
+            "touchdowns": self.touchdowns.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -112,6 +115,7 @@ class Statistics:
             self.returns[name].copy_(stored)
         self.lengths.copy_(state["lengths"])  # type: ignore[arg-type]
         self.landing_support.copy_(state["landing_support"])  # type: ignore[arg-type]
+        self.touchdowns.load_state_dict(state["touchdowns"])  # type: ignore[arg-type]
 
 
 def level_means(

@@ -14,7 +14,7 @@ from torch import Tensor
 from ssr.errors import UserError, unknown
 from ssr.motion import rotation, store
 from ssr.motion.clip import COLUMNS, Clip
-from ssr.motion.frames import STRIDE, WINDOW, amp_frame, support_height
+from ssr.motion.frames import STRIDE, WINDOW, amp_frames, support_height
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -192,25 +192,14 @@ def _tensors(robot: RobotSpec, clip: Clip) -> tuple[Tensor, StartStates]:
     """A clip's AMP frames and start states."""
     tensor = lambda x: torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     velocity, spin = clip.base_velocity(), clip.angular_velocity()
-    joints, rates = tensor(clip.joint_position), tensor(clip.joint_velocity())
-    frames = amp_frame(
-        layouts(robot).amp,
-        gravity=tensor(clip.gravity()),
-        base_velocity=tensor(velocity),
-        angular_velocity=tensor(spin),
-        joint_position=joints,
-        joint_velocity=rates,
-        hand_position=tensor(clip.hand_position.reshape(-1, 6)),
-        foot_position=tensor(clip.foot_position.reshape(-1, 6)),
-    )
     heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
     tilt = rotation.multiply(heading, clip.base_quaternion)
     tilt = np.where(tilt[:, :1] < 0.0, -tilt, tilt)
-    return frames, StartStates(
+    return amp_frames(robot, clip), StartStates(
         base_height=tensor(support_height(clip)),
         base_quaternion=tensor(tilt),
         base_velocity=tensor(rotation.rotate(tilt, velocity)),
         base_angular_velocity=tensor(spin),
-        joint_position=joints,
-        joint_velocity=rates,
+        joint_position=tensor(clip.joint_position),
+        joint_velocity=tensor(clip.joint_velocity()),
     )

@@ -1,4 +1,4 @@
-"""The AMP frame: one definition for reference motion and for the policy's own motion."""
+"""The AMP frames of reference motion."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from torch import Tensor
 
 from ssr.motion import ground, rotation
 from ssr.motion.clip import Clip
-from ssr.symmetry.layout import Layout
+from ssr.robots.spec import RobotSpec
+from ssr.symmetry.filling import vectors_of
+from ssr.symmetry.vectors import layouts
 
 WINDOW = 5  #: frames of ψ
 STRIDE = 2  #: control steps between them, 0.04 s
 
 
-def amp_frame(layout: Layout, **quantities: Tensor) -> Tensor:
-    """(..., 63) from one tensor (..., size) per segment of `layout`, times the segment's scale.
+def amp_frames(robot: RobotSpec, clip: Clip) -> Tensor:
+    """(T, 63) the frames of a clip: filled as those of a simulated robot, from the same quantities.
 
-    SI units, base frame: gravity (unit vector), base_velocity, angular_velocity, joint_position (absolute),
-    joint_velocity, hand_position and foot_position (right, left; relative to the base origin).
+    A clip has no velocities of its own; they are central differences over two control steps.
     """
-    parts = []
-    for segment in layout:
-        value = quantities.pop(segment.name)
-        scale = segment.scale
-        parts.append(value if scale == 1.0 else value * value.new_tensor(scale))
-    if quantities:
-        raise ValueError(f"not in the AMP frame: {sorted(quantities)}")
-    return torch.cat(parts, dim=-1)
+    facts = {
+        "gravity": clip.gravity(),
+        "local_velocity": clip.base_velocity(),
+        "base_angular_velocity": clip.angular_velocity(),
+        "joint_position": clip.joint_position,
+        "joint_velocity": clip.joint_velocity(),
+        "local_hand_position": clip.hand_position,
+        "local_sole_position": clip.foot_position,
+    }
+    return torch.from_numpy(vectors_of(layouts(robot).amp, facts))
 
 
 def support_height(clip: Clip) -> np.ndarray:

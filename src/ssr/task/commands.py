@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,10 +36,50 @@ def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
     return speeds, np.deg2rad(headings)
 
 
-class Commands(NamedTensors):
-    """What each world is asked to do. `direction` is +1, or -1 where a slope is walked backwards."""
+class Asked(NamedTuple):
+    """What each of n worlds is asked to do."""
 
-    TENSORS = ("speed", "heading", "direction", "fast", "free", "still", "steps_left")
+    speed: np.ndarray  #: (n,) m/s along the tile
+    heading: np.ndarray  #: (n,) rad
+    direction: np.ndarray  #: (n,) +1, or -1 where a slope is walked backwards
+    fast: np.ndarray  #: (n,) bool: asked for a fast walk straight on, all episode
+    free: np.ndarray  #: (n, 3) u on the apron, base frame
+    still: np.ndarray  #: (n,) bool
+    steps_left: np.ndarray  #: (n,) int64, until the next command
+
+
+class Draws(NamedTuple):
+    """Uniform in [0, 1), for m new commands."""
+
+    speed: np.ndarray  #: (m,)
+    heading: np.ndarray  #: (m,)
+    free: np.ndarray  #: (m, 3)
+    still: np.ndarray  #: (m,)
+
+
+class Ranges(NamedTuple):
+    """What commands are drawn from."""
+
+    speed: np.ndarray  #: (types, 2) m/s
+    heading: np.ndarray  #: (types, 2) rad
+    free: np.ndarray  #: (3, 2) m/s, m/s, rad/s
+    slowest: float  #: m/s asked for at least
+    straightness: float  #: share of the heading range
+    still_share: float
+
+
+class Steering(NamedTuple):
+    """How the heading is held."""
+
+    gain: float  #: 1/s
+    fastest: float  #: rad/s
+    look_ahead: float  #: m, see `Commands.fix`
+
+
+class Commands(NamedTensors):
+    """What each world is asked to do, as `Asked`."""
+
+    ARRAYS, TENSORS = Asked, Asked._fields
 
     def __init__(self, num_envs: int, config: TaskConfig, generator: torch.Generator) -> None:
         self.config, self.task, self.generator = config.commands, config, generator
@@ -47,11 +88,11 @@ class Commands(NamedTensors):
         self.free_range = np.array([c.omni_forward, c.omni_lateral, c.omni_yaw], dtype=np.float32)
         self._everywhere = np.arange(num_envs)
         self.now = np.zeros((num_envs, 3), np.float32)  #: u as it was last asked for, base frame
-        self.speed = torch.zeros(num_envs)  #: m/s along the tile
-        self.heading = torch.zeros(num_envs)  #: rad
+        self.speed = torch.zeros(num_envs)
+        self.heading = torch.zeros(num_envs)
         self.direction = torch.ones(num_envs)
-        self.fast = torch.zeros(num_envs, dtype=torch.bool)  #: asked for a fast walk straight on, all episode
-        self.free = torch.zeros(num_envs, 3)  #: u on the apron, base frame
+        self.fast = torch.zeros(num_envs, dtype=torch.bool)
+        self.free = torch.zeros(num_envs, 3)
         self.still = torch.zeros(num_envs, dtype=torch.bool)
         self.steps_left = torch.zeros(num_envs, dtype=torch.long)
         self.look_ahead = 0.0  #: m, see `fix`
@@ -90,15 +131,23 @@ class Commands(NamedTensors):
         ids, c, own = env_ids.numpy(), self.config, self.arrays
         if self.fixed or len(ids) == 0:
             return
-        n, slowest = len(ids), (1 - self.breadth) * BRISK
+        n = len(ids)
         drawn = self._uniform(6 * n)
-        _resample(
-            ids, terrain_type.numpy(), own.direction, own.fast,
-            drawn[:n], drawn[n : 2 * n], drawn[2 * n : 5 * n].reshape(n, 3), drawn[5 * n :],
-            self.speed_range, self.heading_range, self.free_range,
-            slowest, max(self.breadth, STRAIGHT), c.zero_fraction * self.breadth,
-            own.speed, own.heading, own.free, own.still,
-        )  # fmt: skip
+        draws = Draws(
+            speed=drawn[:n],
+            heading=drawn[n : 2 * n],
+            free=drawn[2 * n : 5 * n].reshape(n, 3),
+            still=drawn[5 * n :],
+        )
+        ranges = Ranges(
+            speed=self.speed_range,
+            heading=self.heading_range,
+            free=self.free_range,
+            slowest=(1 - self.breadth) * BRISK,
+            straightness=max(self.breadth, STRAIGHT),
+            still_share=c.zero_fraction * self.breadth,
+        )
+        _resample(ids, terrain_type.numpy(), tuple(draws), tuple(ranges), tuple(own))
         low_steps, high_steps = (self.task.control_steps(s) for s in c.resample_seconds)
         steps = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
         own.steps_left[ids] = steps.numpy()
@@ -133,12 +182,12 @@ class Commands(NamedTensors):
         yaw (n,): where the bases head; lateral (n,): m from the tile's middle line.
         omnidirectional (n,) bool: worlds where `free` counts.
         """
-        own, c = self.arrays, self.config
-        _current(
-            self._everywhere if env_ids is None else env_ids.numpy(),
-            yaw, lateral, omnidirectional.numpy(), own.speed, own.heading, own.free, own.still,
-            c.heading_gain, c.max_yaw_rate, self.look_ahead, self.now,
-        )  # fmt: skip
+        worlds = self._everywhere if env_ids is None else env_ids.numpy()
+        steering = Steering(
+            gain=self.config.heading_gain, fastest=self.config.max_yaw_rate, look_ahead=self.look_ahead
+        )
+        asked = tuple(self.arrays)
+        _current(worlds, yaw, lateral, omnidirectional.numpy(), asked, tuple(steering), self.now)
         return self.now
 
     def _uniform(self, *shape: int) -> np.ndarray:
@@ -146,38 +195,36 @@ class Commands(NamedTensors):
 
 
 @njit(cache=True, nogil=True)
-def _resample(
-    worlds, terrain_type, direction, fast, for_speed, for_heading, for_free, for_still,
-    speed_range, heading_range, free_range, slowest, straightness, still_share, speed, heading, free, still,
-):  # fmt: skip
-    """Commands from uniform draws in [0, 1): `for_...` (m,), and (m, 3) for the apron."""
+def _resample(worlds, terrain_type, draws, ranges, asked):
+    drawn, within, own = Draws(*draws), Ranges(*ranges), Asked(*asked)
     for k in range(len(worlds)):
         i = worlds[k]
-        low, high = speed_range[terrain_type[i], 0], speed_range[terrain_type[i], 1]
+        kind, fast = terrain_type[i], own.fast[i]
+        low, high = within.speed[kind, 0], within.speed[kind, 1]
         # Walked backwards, a slope has its negative speeds, counted from zero.
-        fastest, floor = (high, max(low, 0.0)) if direction[i] > 0 else (-low, 0.0)
-        floor = max(floor, FAST * fastest if fast[i] else slowest)
-        speed[i] = (floor + (fastest - floor) * for_speed[k]) * direction[i]
-        low, high = heading_range[terrain_type[i], 0], heading_range[terrain_type[i], 1]
-        heading[i] = (low + (high - low) * for_heading[k]) * (ONWARD if fast[i] else straightness)
+        fastest, floor = (high, max(low, 0.0)) if own.direction[i] > 0 else (-low, 0.0)
+        floor = max(floor, FAST * fastest if fast else within.slowest)
+        own.speed[i] = (floor + (fastest - floor) * drawn.speed[k]) * own.direction[i]
+        low, high = within.heading[kind, 0], within.heading[kind, 1]
+        share = ONWARD if fast else within.straightness
+        own.heading[i] = (low + (high - low) * drawn.heading[k]) * share
         for axis in range(3):
-            low, high = free_range[axis, 0], free_range[axis, 1]
-            free[i, axis] = low + (high - low) * for_free[k, axis]
-        still[i] = for_still[k] < still_share and not fast[i]
+            low, high = within.free[axis, 0], within.free[axis, 1]
+            own.free[i, axis] = low + (high - low) * drawn.free[k, axis]
+        own.still[i] = drawn.still[k] < within.still_share and not fast
 
 
 @njit(cache=True, nogil=True)
-def _current(
-    worlds, yaw, lateral, omnidirectional, speed, heading, free, still, gain, fastest, look_ahead, out
-):  # fmt: skip
+def _current(worlds, yaw, lateral, omnidirectional, asked, steering, out):
+    own, c = Asked(*asked), Steering(*steering)
     for i in worlds:
-        if still[i]:
+        if own.still[i]:
             out[i] = 0.0
         elif omnidirectional[i]:
-            out[i] = free[i]
+            out[i] = own.free[i]
         else:
             # Along the tile, as the base sees it, and a turn towards the heading asked for.
-            aside = -lateral[i] / look_ahead if look_ahead > 0.0 else 0.0
-            forward = speed[i] / math.hypot(1.0, aside)
+            aside = -lateral[i] / c.look_ahead if c.look_ahead > 0.0 else 0.0
+            forward = own.speed[i] / math.hypot(1.0, aside)
             out[i, 0], out[i, 1] = into_yaw(yaw[i], forward, aside * abs(forward))
-            out[i, 2] = min(max(gain * wrap(heading[i] - yaw[i]), -fastest), fastest)
+            out[i, 2] = min(max(c.gain * wrap(own.heading[i] - yaw[i]), -c.fastest), c.fastest)

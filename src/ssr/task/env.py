@@ -247,7 +247,6 @@ class TraversalEnv:
             force=_own(state.foot_force),
             position=_own(state.sole_position),
             yaw=_own(state.sole_yaw),
-            drop=_own(state.sole_drop),
             touchdown=_own(self.gait.arrays.first_contact),
         )
 

@@ -11,7 +11,7 @@ from numba import njit
 from ssr.physics.readout import Reading
 from ssr.task.config import TaskConfig
 from ssr.task.frames import into_yaw
-from ssr.task.gait import Gait
+from ssr.task.gait import FootClocks, Gait
 
 
 class Moment(NamedTuple):
@@ -37,6 +37,15 @@ class Moment(NamedTuple):
     foot_force: np.ndarray  #: (n, 2, 3)
     foot_distance: np.ndarray  #: (n,) d_y, left foot to the left of the right one, yaw-aligned base frame
     recent_single_support: np.ndarray  #: (n,) bool, one foot alone within the last 0.2 s
+
+
+class Numbers(NamedTuple):
+    """Settings that a moment depends on."""
+
+    base_height_offset: np.float32  #: m, from the robot's base frame to the paper's
+    zero_threshold: float  #: ε: a smaller ‖u‖ counts as standing
+    control_period: float  #: s
+    single_support_window: int  #: control steps
 
 
 class Moments:
@@ -75,35 +84,36 @@ class Moments:
             foot_distance=np.zeros(n, np.float32),
             recent_single_support=np.zeros(n, np.bool_),
         )
-        window = config.control_steps(config.rewards.single_support_window)
-        self._sources = (
-            state.yaw, state.base_velocity, state.sole_position,
-            clocks.base_height, clocks.landed_air_steps, clocks.since_single_support,
-            np.float32(base_height_offset), config.commands.zero_threshold, config.control_period, window,
-        )  # fmt: skip
+        self._state, self._clocks = state, clocks
+        self._numbers = Numbers(
+            base_height_offset=np.float32(base_height_offset),
+            zero_threshold=config.commands.zero_threshold,
+            control_period=config.control_period,
+            single_support_window=config.control_steps(config.rewards.single_support_window),
+        )
 
     def work_out(self, target: np.ndarray, gains: np.ndarray) -> Moment:
         """The moment after a step towards target (n, J) rad with PD gains (2, n, J), kp and kd."""
-        _work_out(tuple(self.now), target, gains, *self._sources)
+        _work_out(
+            target, gains, tuple(self._state), tuple(self._clocks), tuple(self._numbers), tuple(self.now)
+        )
         return self.now
 
 
 @njit(cache=True, nogil=True)
-def _work_out(
-    moment, target, gains, yaw, base_velocity, sole, base_height, air_steps, since_single_support,
-    offset, threshold, period, window,
-):  # fmt: skip
-    m, kp, kd = Moment(*moment), gains[0], gains[1]
-    for i in range(len(yaw)):
-        x, y, turn = m.command[i, 0], m.command[i, 1], m.command[i, 2]
-        m.standing[i] = sqrt(x * x + y * y + turn * turn) <= threshold
-        m.velocity[i] = into_yaw(yaw[i], base_velocity[i, 0], base_velocity[i, 1])
-        apart = into_yaw(yaw[i], sole[i, 1, 0] - sole[i, 0, 0], sole[i, 1, 1] - sole[i, 0, 1])
+def _work_out(target, gains, state, clocks, numbers, moment):
+    now, feet, c, m = Reading(*state), FootClocks(*clocks), Numbers(*numbers), Moment(*moment)
+    kp, kd, sole = gains[0], gains[1], now.sole_position
+    for i in range(len(now.yaw)):
+        yaw, x, y, turn = now.yaw[i], m.command[i, 0], m.command[i, 1], m.command[i, 2]
+        m.standing[i] = sqrt(x * x + y * y + turn * turn) <= c.zero_threshold
+        m.velocity[i] = into_yaw(yaw, now.base_velocity[i, 0], now.base_velocity[i, 1])
+        apart = into_yaw(yaw, sole[i, 1, 0] - sole[i, 0, 0], sole[i, 1, 1] - sole[i, 0, 1])
         m.foot_distance[i] = apart[1]
-        m.base_height[i] = base_height[i] + offset
-        m.recent_single_support[i] = since_single_support[i] <= window
+        m.base_height[i] = feet.base_height[i] + c.base_height_offset
+        m.recent_single_support[i] = feet.since_single_support[i] <= c.single_support_window
         for s in range(2):
-            m.air_time[i, s] = air_steps[i, s] * period
+            m.air_time[i, s] = feet.landed_air_steps[i, s] * c.control_period
         for j in range(target.shape[1]):
             error, speed = target[i, j] - m.joint_position[i, j], m.joint_velocity[i, j]
             m.torque[i, j] = kp[i, j] * error - kd[i, j] * speed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,40 +9,15 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from ssr.physics.readout import Readout
+from ssr.physics.readout import Reading, Readout
 from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
+from ssr.symmetry.filling import Filling, filling
 from ssr.symmetry.layout import Layout
 from ssr.symmetry.vectors import BASE_MAP, DYNAMICS, FOOT_MAP, Layouts
 from ssr.task.config import NoiseConfig
-from ssr.terrain.field import TerrainField
-from ssr.vision.heightmap import base_offsets, foot_offsets, maps_of
-
-READ_AS = {
-    "angular_velocity": "base_angular_velocity",
-    "base_velocity": "local_velocity",
-    "foot_velocity": "local_foot_velocity",
-    "hand_position": "local_hand_position",
-    "foot_position": "local_sole_position",
-}  #: segments that a reading knows by another name: all vectors are in the base frame
-
-
-class Recipe(NamedTuple):
-    """Entry j of a vector is (facts[source[j]] - shift[j]) · scale[j]; (size,) each."""
-
-    source: np.ndarray
-    shift: np.ndarray
-    scale: np.ndarray
-
-
-def recipe(layout: Layout, columns: Mapping[str, slice]) -> Recipe:
-    """How to fill a layout from facts of which `columns` tells where they are."""
-    source, scale = np.zeros(layout.size, dtype=np.intp), np.ones(layout.size, dtype=np.float32)
-    for segment in layout:
-        where = columns[READ_AS.get(segment.name, segment.name)]
-        source[layout.slice(segment.name)] = np.arange(where.start, where.stop)
-        scale[layout.slice(segment.name)] = segment.scale
-    return Recipe(source, np.zeros(layout.size, dtype=np.float32), scale)
+from ssr.terrain.field import FieldArrays, TerrainField
+from ssr.vision.heightmap import Samples, maps_of, samples_of
 
 
 def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
@@ -81,6 +55,15 @@ def remember(history, clean, widths, chance, began):
             history[i, : frames - 1] = history[i, frames - 1]
 
 
+class Sources(NamedTuple):
+    """What is known of n worlds besides their reading and their ground."""
+
+    table: np.ndarray  #: (n, C) the whole reading
+    command: np.ndarray  #: (n, 3) u
+    action: np.ndarray  #: (n, J) the newest
+    contact: np.ndarray  #: (n, 2) bool
+
+
 class Senses:
     """The clean vectors of one robot's worlds, from arrays that stay."""
 
@@ -111,46 +94,37 @@ class Senses:
         for name, size in sizes.items():
             columns[name] = slice(end, end + size)
             end += size
-        self.amp = recipe(layouts.amp, columns)
-        privileged = recipe(whole, columns)
+        self.amp = filling(layouts.amp, columns)
+        privileged = filling(whole, columns)
         privileged.shift[whole.slice("joint_position")] = robot.values("default")
         drop = robot.base_height_target - robot.base_height_offset  # m from the base to level ground
-        state = readout.reading
-        self._sources = (
-            readout.table, command, action, contact,
-            state.base_position, state.yaw, drop, state.sole_position, state.sole_yaw,
-            field.arrays.facets, field.arrays.facet_count, base_offsets(), foot_offsets(robot.sole),
-            *privileged,
-        )  # fmt: skip
+        self._state, self._ground = tuple(readout.reading), tuple(field.arrays)
+        self._sources = tuple(Sources(table=readout.table, command=command, action=action, contact=contact))
+        self._samples, self._filling = tuple(samples_of(robot.sole, drop)), tuple(privileged)
 
     def privileged(self, worlds: np.ndarray, out: np.ndarray) -> None:
         """Write the privileged state of these (m,) worlds into their rows of out (n, S)."""
-        _privileged(worlds, *self._sources, out)
+        _privileged(worlds, self._sources, self._state, self._ground, self._samples, self._filling, out)
 
     def amp_frame(self) -> np.ndarray:
         """(n, 63) one frame of the motion prior; joint positions are absolute there."""
-        frame = self._table.take(self.amp.source, axis=1)
-        frame *= self.amp.scale
-        return frame
+        return self.amp.filled(self._table)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _privileged(
-    worlds, table, command, action, contact, base, yaw, drop, sole, sole_yaw,
-    facets, count, offsets, foot_offsets, source, shift, scale, out,
-):  # fmt: skip
-    read, joints, samples = table.shape[1], action.shape[1], len(offsets) + 2 * len(foot_offsets)
+def _privileged(worlds, sources, state, ground, samples, entries, out):
+    known, now, tile, entry = Sources(*sources), Reading(*state), FieldArrays(*ground), Filling(*entries)
+    read, joints, size = known.table.shape[1], known.action.shape[1], len(Samples(*samples).points)
     maps = read + 3 + joints + 2
-    facts = np.empty(maps + samples, dtype=np.float32)
-    points = np.empty((samples, 2), dtype=np.float32)
+    facts = np.empty(maps + size, dtype=np.float32)
     for i in worlds:
-        facts[:read] = table[i]
-        facts[read : read + 3] = command[i]
-        facts[read + 3 : maps - 2] = action[i]
-        facts[maps - 2], facts[maps - 1] = contact[i, 0], contact[i, 1]
+        facts[:read] = known.table[i]
+        facts[read : read + 3] = known.command[i]
+        facts[read + 3 : maps - 2] = known.action[i]
+        facts[maps - 2], facts[maps - 1] = known.contact[i, 0], known.contact[i, 1]
         maps_of(
-            facets[i], count[i], base[i], yaw[i], drop, offsets, sole[i], sole_yaw[i], foot_offsets,
-            points, facts[maps:],
+            tile.facets[i], tile.facet_count[i], now.base_position[i], now.yaw[i],
+            now.sole_position[i], now.sole_yaw[i], samples, facts[maps:],
         )  # fmt: skip
-        for j in range(len(source)):
-            out[i, j] = (facts[source[j]] - shift[j]) * scale[j]
+        for j in range(len(entry.source)):
+            out[i, j] = (facts[entry.source[j]] - entry.shift[j]) * entry.scale[j]

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ssr.task.config import BootstrapConfig, RewardConfig
 from ssr.task.moment import Moment
-from ssr.task.rewards import BOOTSTRAP_ROWS, ROWS, Limits, Parameters, all_rows
+from ssr.task.rewards import ROWS, Limits, Parameters
+from ssr.task.row_kernel import kernel_of
 
 POSTURE_ROWS = ("orientation", "angular_velocity_xy", "base_height")
 
@@ -27,11 +28,12 @@ class Weights:
 
 def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -> Weights:
     """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's."""
-    weights = {name: float(getattr(config.weights, name, 0.0)) for name in ROWS}
+    weights = {}
+    for name in ROWS:
+        beyond_table = not hasattr(config.weights, name)
+        weights[name] = share * getattr(bootstrap, name) if beyond_table else getattr(config.weights, name)
     for name in POSTURE_ROWS:
         weights[name] *= 1.0 - share * bootstrap.posture_relief
-    for name in BOOTSTRAP_ROWS:
-        weights[name] = share * getattr(bootstrap, name)
     return Weights(weights)
 
 
@@ -69,5 +71,6 @@ def weighted_terms(
     """Every row that has a weight times that weight, (n,) each, and their sum (n,)."""
     table = np.empty((len(ROWS) + 1, len(moment.command)), dtype=np.float32)
     terms, total = table[:-1], table[-1]
-    all_rows(tuple(moment), tuple(limits), tuple(parameters), weights.values, terms, total)
+    run = kernel_of(tuple(ROWS))
+    run(tuple(moment), tuple(limits), tuple(parameters), weights.values, terms, total)
     return Terms(weights.places, terms), total

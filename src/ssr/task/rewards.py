@@ -1,12 +1,13 @@
 """Table 6(a): each function is one row for one world, unweighted. N is the number of policy joints.
 
 A row is called as row(m, limits, c, i): the moment, the robot's numbers, the table's parameters, the world.
-Rows are compiled and run together: a handful of tensor operations per row would cost a small batch as much as
-its physics.
+A new one is a function here and a weight of its name in `RewardWeights`, or in `BootstrapConfig` if it is to
+fade out. `ssr.task.row_kernel` runs all of them together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, hypot
 from typing import NamedTuple
 
@@ -15,7 +16,6 @@ from numba import njit
 
 from ssr.robots.spec import RobotSpec
 from ssr.task.config import RewardConfig
-from ssr.task.moment import Moment
 
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
@@ -58,11 +58,19 @@ def parameters_of(config: RewardConfig) -> Parameters:
     return Parameters(**{name: getattr(config, name) for name in Parameters._fields})
 
 
-# Not cached, since a cache that knows a named tuple breaks when that is renamed: `all_rows` has them inside.
-row = njit(nogil=True, error_model="numpy")
+ROWS: dict[str, Callable[..., float]] = {}  #: every row by name, in the order they are written in
+
+# Not cached, since a cache that knows a named tuple breaks when that is renamed: the kernel has them inside.
+_compiled = njit(nogil=True, error_model="numpy")
 
 
-@row
+def row(function: Callable[..., float]) -> Callable[..., float]:
+    """Compile a function and enter it among `ROWS`."""
+    ROWS[function.__name__] = _compiled(function)
+    return ROWS[function.__name__]
+
+
+@_compiled
 def joints(m):
     return m.action.shape[1]
 
@@ -229,46 +237,3 @@ def stepping(m, limits, c, i):
         if m.first_contact[i, s] and m.air_time[i, s] > 0.0 and not m.standing[i]:
             total += max(min(m.air_time[i, s], c.air_time_target) - SHUFFLE, 0.0)
     return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def all_rows(moment, limits, parameters, weights, out, total):
-    """Every row of every world times its weight into out (rows, n), in the order of `ROWS`; the sum (n,)."""
-    m, r, c = Moment(*moment), Limits(*limits), Parameters(*parameters)
-    for i in range(out.shape[1]):
-        out[0, i] = linear_velocity_tracking(m, r, c, i)
-        out[1, i] = angular_velocity_tracking(m, r, c, i)
-        out[2, i] = orientation(m, r, c, i)
-        out[3, i] = angular_velocity_xy(m, r, c, i)
-        out[4, i] = base_height(m, r, c, i)
-        out[5, i] = action_rate(m, r, c, i)
-        out[6, i] = smoothness(m, r, c, i)
-        out[7, i] = dof_velocity(m, r, c, i)
-        out[8, i] = dof_torque(m, r, c, i)
-        out[9, i] = dof_deviation(m, r, c, i)
-        out[10, i] = dof_position_limits(m, r, c, i)
-        out[11, i] = dof_velocity_limits(m, r, c, i)
-        out[12, i] = dof_torque_limits(m, r, c, i)
-        out[13, i] = stand_still(m, r, c, i)
-        out[14, i] = single_support(m, r, c, i)
-        out[15, i] = impact_velocity(m, r, c, i)
-        out[16, i] = contact_slippage(m, r, c, i)
-        out[17, i] = feet_air_time(m, r, c, i)
-        out[18, i] = feet_stumble(m, r, c, i)
-        out[19, i] = feet_lateral_distance(m, r, c, i)
-        out[20, i] = progress(m, r, c, i)
-        out[21, i] = stepping(m, r, c, i)
-        total[i] = 0.0
-        for row in range(len(weights)):
-            out[row, i] *= weights[row]
-            total[i] += out[row, i]
-
-
-BOOTSTRAP_ROWS = ("progress", "stepping")  #: beyond the table
-ROWS = (
-    "linear_velocity_tracking", "angular_velocity_tracking", "orientation", "angular_velocity_xy",
-    "base_height", "action_rate", "smoothness", "dof_velocity", "dof_torque", "dof_deviation",
-    "dof_position_limits", "dof_velocity_limits", "dof_torque_limits", "stand_still", "single_support",
-    "impact_velocity", "contact_slippage", "feet_air_time", "feet_stumble", "feet_lateral_distance",
-    *BOOTSTRAP_ROWS,
-)  # fmt: skip

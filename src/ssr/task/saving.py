@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -16,14 +16,20 @@ if TYPE_CHECKING:
 
 
 class NamedTensors:
-    """Saves and restores the attributes named in `TENSORS`, which are only ever written in place."""
+    """Saves and restores the attributes named in `TENSORS`, which are only ever written in place.
+
+    Kernels take their memory as one tuple and name its parts again by `ARRAYS`, the class of `arrays`: a
+    compiled function whose arguments know the class itself cannot be loaded from the cache once that class
+    has another name.
+    """
 
     TENSORS: tuple[str, ...] = ()
+    ARRAYS: ClassVar[Callable[..., Any]]  #: a named tuple with a field for each tensor, if kernels use them
 
     @cached_property
-    def arrays(self) -> SimpleNamespace:
-        """The tensors' memory by name, for kernels: asking for it in every step takes longer than they do."""
-        return SimpleNamespace(**{name: getattr(self, name).numpy() for name in self.TENSORS})
+    def arrays(self) -> Any:
+        """The tensors' memory by name: asking for it in every step takes longer than kernels do."""
+        return self.ARRAYS(**{name: getattr(self, name).numpy() for name in self.TENSORS})
 
     def state_dict(self) -> dict[str, Tensor]:
         return {name: getattr(self, name).clone() for name in self.TENSORS}

@@ -13,7 +13,7 @@ from torch import Tensor
 from ssr.physics.simulator import ResetPose
 from ssr.task.config import TaskConfig
 from ssr.task.rewards import Limits
-from ssr.terrain.field import TerrainField
+from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.heights import heights_under
 
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
@@ -55,23 +55,21 @@ def set_down(
 ) -> ResetPose:
     """Move poses given above flat ground at the origin to their tiles' start, or far end if `backwards`."""
     position = pose.base_position.numpy().copy()
-    _set_down(
-        env_ids.numpy(), field.arrays.length, field.arrays.start, backwards, lateral,
-        field.arrays.facets, field.arrays.facet_count, position,
-    )  # fmt: skip
+    _set_down(env_ids.numpy(), backwards, lateral, tuple(field.arrays), position)
     return replace(pose, base_position=torch.from_numpy(position))
 
 
 @njit(cache=True, nogil=True)
-def _set_down(worlds, length, start, backwards, lateral, facets, facet_count, position):
+def _set_down(worlds, backwards, lateral, ground, position):
+    tile = FieldArrays(*ground)
     points, heights = np.empty((len(REACH), 2), np.float32), np.empty(len(REACH), np.float32)
     for k in range(len(worlds)):
         i = worlds[k]
-        x = length[i] - start[i] if backwards[k] else start[i]
+        x = tile.length[i] - tile.start[i] if backwards[k] else tile.start[i]
         for j in range(len(REACH)):
             points[j, 0] = x + REACH[j]
         points[:, 1] = lateral[k]
-        heights_under(facets[i], facet_count[i], points, heights)
+        heights_under(tile.facets[i], tile.facet_count[i], points, heights)
         position[k, 0] = x
         position[k, 1] = lateral[k]
         position[k, 2] += heights.max() + CLEARANCE

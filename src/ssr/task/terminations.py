@@ -11,10 +11,10 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics.readout import Reading
-from ssr.task.commands import Commands
+from ssr.task.commands import Asked, Commands
 from ssr.task.config import TerminationConfig
-from ssr.task.progress import Progress
-from ssr.terrain.field import TerrainField
+from ssr.task.progress import Advance, Progress
+from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.kinds import APRON
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import KINDS
@@ -28,6 +28,18 @@ class Ending(NamedTuple):
     truncated: Tensor  #: (n,) bool
 
 
+class Bounds(NamedTuple):
+    """What ends an episode."""
+
+    max_roll: float  #: rad
+    max_pitch: float  #: rad
+    body_force: float  #: N
+    gap_depth: float  #: m
+    last_step: int  #: control steps
+    patient: bool  #: standing still ends nothing
+    once_crossed: bool  #: a crossed tile ends it, wherever the robot is
+
+
 def endings(
     state: Reading,
     progress: Progress,
@@ -37,48 +49,48 @@ def endings(
     patient: bool = True,
 ) -> Ending:
     """patient: standing still ends no episode."""
-    tile, so_far = field.arrays, progress.arrays
     terminated, truncated = np.empty((2, len(state.finite)), np.bool_)
-    _endings(
-        state.base_position, state.gravity, state.body_force, state.sole_position, state.finite,
-        tile.kind, tile.length, tile.half_width, commands.arrays.direction,
-        so_far.steps, so_far.crossed, so_far.omnidirectional,
-        so_far.level, so_far.stalled,
-        (config.max_roll, config.max_pitch, config.body_force, config.gap_depth),
-        round(config.episode_seconds / progress.config.control_period), patient, config.once_crossed,
-        terminated, truncated,
-    )  # fmt: skip
+    bounds = Bounds(
+        max_roll=config.max_roll,
+        max_pitch=config.max_pitch,
+        body_force=config.body_force,
+        gap_depth=config.gap_depth,
+        last_step=round(config.episode_seconds / progress.config.control_period),
+        patient=patient,
+        once_crossed=config.once_crossed,
+    )
+    tile, asked, so_far = tuple(field.arrays), tuple(commands.arrays), tuple(progress.arrays)
+    _endings(tuple(state), tile, asked, so_far, tuple(bounds), terminated, truncated)
     return Ending(torch.from_numpy(terminated), torch.from_numpy(truncated))
 
 
 @njit(cache=True, nogil=True)
-def _endings(
-    base, gravity, body_force, sole, finite, kind, length, half_width, direction,
-    steps, crossed, omnidirectional, level, stalled, limits, last_step, patient, once_crossed,
-    terminated, truncated,
-):  # fmt: skip
-    max_roll, max_pitch, max_force, gap_depth = limits
-    for i in range(len(base)):
-        tilted = overturned(gravity[i], max_roll, max_pitch)
-        touched = body_force[i] > max_force
-        sunk = kind[i] == GAP and min(sole[i, 0, 2], sole[i, 1, 2]) < -gap_depth
-        fell = tilted or touched or sunk or not finite[i]
-        gave_up = stalled[i] and not patient and not omnidirectional[i]
+def _endings(state, ground, asked, advance, bounds, terminated, truncated):
+    now, tile, command = Reading(*state), FieldArrays(*ground), Asked(*asked)
+    p, c = Advance(*advance), Bounds(*bounds)
+    for i in range(len(now.finite)):
+        tilted = overturned(now.gravity[i], c.max_roll, c.max_pitch)
+        touched = now.body_force[i] > c.body_force
+        sole = now.sole_position[i]
+        sunk = tile.kind[i] == GAP and min(sole[0, 2], sole[1, 2]) < -c.gap_depth
+        fell = tilted or touched or sunk or not now.finite[i]
+        gave_up = p.stalled[i] and not c.patient and not p.omnidirectional[i]
 
-        x, y, forward = base[i, 0], abs(base[i, 1]), direction[i] > 0
-        past_end = x > length[i] if forward else x < 0.0
-        back_out = x < -BEHIND_START if forward else x > length[i] + BEHIND_START
+        x, y, length = now.base_position[i, 0], abs(now.base_position[i, 1]), tile.length[i]
+        forward = command.direction[i] > 0
+        past_end = x > length if forward else x < 0.0
+        back_out = x < -BEHIND_START if forward else x > length + BEHIND_START
         on_apron = forward and past_end
-        aside = y > APRON / 2 if on_apron else y > half_width[i]
-        outside = aside or back_out or x > length[i] + APRON
+        aside = y > APRON / 2 if on_apron else y > tile.half_width[i]
+        outside = aside or back_out or x > length + APRON
 
         # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off
         # the apron, or back onto the tile, does what it was told: that is no failure either.
-        at_top = level[i] >= LEVELS - 1
-        left_tile = (past_end or once_crossed) and crossed[i] and not (at_top and forward)
-        left_apron = omnidirectional[i] and crossed[i] and (outside or x < length[i])
+        at_top = p.level[i] >= LEVELS - 1
+        left_tile = (past_end or c.once_crossed) and p.crossed[i] and not (at_top and forward)
+        left_apron = p.omnidirectional[i] and p.crossed[i] and (outside or x < length)
         terminated[i] = fell or gave_up or (outside and not left_tile and not left_apron)
-        truncated[i] = (steps[i] >= last_step or left_tile or left_apron) and not terminated[i]
+        truncated[i] = (p.steps[i] >= c.last_step or left_tile or left_apron) and not terminated[i]
 
 
 @njit(cache=True, nogil=True)

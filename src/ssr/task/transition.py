@@ -27,7 +27,6 @@ class Feet:
     force: Tensor  #: (n, 2, 3) N
     position: Tensor  #: (n, 2, 3) sole centres
     yaw: Tensor  #: (n, 2)
-    drop: Tensor  #: (n, 2) m from the centre of each sole down to its lowest corner
     touchdown: Tensor  #: (n, 2) bool, first contact after the air
 
 

@@ -43,8 +43,10 @@ def next_levels(
     worlds = np.arange(level.shape[0]) if env_ids is None else env_ids.numpy()
     anywhere = torch.randint(LEVELS, worlds.shape, generator=generator).numpy()
     failed = torch.zeros_like(crossed) if failed is None else failed
-    facts = (level, crossed, progress, commanded_distance, first_reset, failed)
-    _next_levels(worlds, anywhere, *(fact.numpy() for fact in facts))
+    _next_levels(
+        worlds, anywhere, level.numpy(), crossed.numpy(), progress.numpy(), commanded_distance.numpy(),
+        first_reset.numpy(), failed.numpy(),
+    )  # fmt: skip
     return torch.from_numpy(anywhere)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,22 @@ def _labels(tile: Tile) -> tuple[int, int, int]:
     """Kind, type and level of a tile as numbers."""
     level = NO_LEVEL if tile.level is None else tile.level
     return KINDS.index(tile.kind), TERRAIN_TYPES.index(type_of(tile.kind)), level
+
+
+class FieldArrays(NamedTuple):
+    """The tensors of a `TerrainField` that kernels read, as arrays; see there."""
+
+    facets: np.ndarray
+    facet_count: np.ndarray
+    kind: np.ndarray
+    type: np.ndarray
+    level: np.ndarray
+    length: np.ndarray
+    half_width: np.ndarray
+    start: np.ndarray
+    first_edge: np.ndarray
+    last_edge: np.ndarray
+    end_height: np.ndarray
 
 
 class TerrainField:
@@ -55,10 +71,9 @@ class TerrainField:
         return torch.zeros(*shape, dtype=dtype, device=self.device)
 
     @cached_property
-    def arrays(self) -> SimpleNamespace:
+    def arrays(self) -> FieldArrays:
         """The memory of the tensors on the CPU by name, for kernels; they are only ever written in place."""
-        names = ("boxes", "count", "facets", "facet_count", "kind", "type", "level", *MEASURES)
-        return SimpleNamespace(**{name: getattr(self, name).numpy() for name in names})
+        return FieldArrays(**{name: getattr(self, name).numpy() for name in FieldArrays._fields})
 
     def place(self, env_ids: Tensor | Sequence[int], tiles: Sequence[Tile]) -> None:
         """Give world `env_ids[i]` the tile `tiles[i]`; nothing of its former tile remains."""

@@ -13,18 +13,19 @@ from torch import Tensor
 from ssr.errors import UserError
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import GivenTiles
-from ssr.learning.config import ImaginationConfig
-from ssr.learning.footsteps import FootstepRecorder, to_tile
+from ssr.learning.footsteps import to_tile
 from ssr.robots.spec import Sole
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.frames import to_yaw
 from ssr.task.terminations import BEHIND_START
+from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
+from ssr.terrain.settings import SLOPE, TERRAIN_TYPES, type_of
 from ssr.terrain.strip import STRIP_POOL
 from ssr.terrain.tile import Tile
 from ssr.viewer.ground import Ground, lay
-from ssr.vision.support import imagined_deficiency
+from ssr.vision.support import resting_deficiency
 
 Command = tuple[float, float, float]  #: forward, left (m/s), turn to the left (rad/s); base frame
 Outcome = Literal["fell", "strayed", "crossed"]
@@ -116,7 +117,7 @@ class PlayWorld:
         self.steps = 0
         self.ending: int | None = None  #: steps until the next start, once this episode is over
         self.footprints: deque[Footprint] = deque(maxlen=TRAIL)
-        self.touchdowns = FootstepRecorder(num_envs=1, input_size=0, config=ImaginationConfig())
+        self.touchdowns = Touchdowns(1, TouchdownRules())
         self.sole, self.sole_yaw = self.state.sole_position, self.state.sole_yaw  #: one step ago
         self.velocity = torch.zeros(3)
         self.moment = self._moment(None)
@@ -166,8 +167,7 @@ class PlayWorld:
 
     def _note_footprints(self, transition: Transition) -> None:
         """A touchdown is confirmed one step after the contact, whose place it keeps."""
-        nothing = torch.empty(1, 0)
-        _, landed = self.touchdowns.observe(nothing, nothing, transition)
+        landed = self.touchdowns.observe(transition)
         for foot in landed[0].nonzero().squeeze(-1).tolist():
             self.footprints.append(
                 footprint(
@@ -206,7 +206,8 @@ def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footp
     x, y = sole.offsets().reshape(-1, 2).T
     turned = np.stack([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw)], axis=-1)
     heights = tile.heights(position[:2] + turned)
-    missing = imagined_deficiency(torch.from_numpy(heights))
+    slope = torch.tensor(type_of(tile.kind) == TERRAIN_TYPES[SLOPE])
+    missing = resting_deficiency(torch.from_numpy(heights), slope=slope)
     place = np.array([*position[:2], heights.max()])
     return Footprint(position=place, yaw=yaw, support=1.0 - float(missing))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +31,21 @@ def base_offsets() -> np.ndarray:
 def foot_offsets(sole: Sole) -> np.ndarray:
     """(50, 2) m, sample points of one H^f from the sole's centre, along the foot."""
     return np.array(sole.offsets(*FOOT_MAP), dtype=np.float32).reshape(-1, 2)
+
+
+class Samples(NamedTuple):
+    """Where and against what one world's maps are taken."""
+
+    base: np.ndarray  #: (180, 2) `base_offsets`
+    foot: np.ndarray  #: (50, 2) `foot_offsets`
+    drop: float  #: m from the base down to the reference of H^b
+    points: np.ndarray  #: (280, 2) room for the sample points
+
+
+def samples_of(sole: Sole, drop: float) -> Samples:
+    base, foot = base_offsets(), foot_offsets(sole)
+    points = np.empty((len(base) + 2 * len(foot), 2), dtype=np.float32)
+    return Samples(base=base, foot=foot, drop=drop, points=points)
 
 
 def base_map_points(base_position: Tensor, yaw: Tensor) -> Tensor:
@@ -68,18 +84,19 @@ def depth_below(reference: float, height: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def maps_of(facets, count, base, yaw, drop, offsets, sole, sole_yaw, foot_offsets, points, out):
+def maps_of(facets, count, base, yaw, sole, sole_yaw, samples, out):
     """H^b and both H^f of one world into out (280,), as depths below their references, m; for kernels.
 
-    base (3,), yaw: of the base, `drop` m above the reference of H^b. sole (2, 3): the references of H^f;
-    sole_yaw (2,). points (280, 2): room for where they sample.
+    base (3,), yaw: of the base. sole (2, 3): the references of H^f; sole_yaw (2,). samples: a `Samples`, as a
+    plain tuple.
     """
-    split, size = len(offsets), len(foot_offsets)
-    _turn(offsets, base, yaw, points[:split])
+    at = Samples(*samples)
+    split, size = len(at.base), len(at.foot)
+    _turn(at.base, base, yaw, at.points[:split])
     for s in range(2):
-        _turn(foot_offsets, sole[s], sole_yaw[s], points[split + s * size :])
-    heights_under(facets, count, points, out)
+        _turn(at.foot, sole[s], sole_yaw[s], at.points[split + s * size :])
+    heights_under(facets, count, at.points, out)
     for j in range(split):
-        out[j] = depth_below(base[2] - drop, out[j])
+        out[j] = depth_below(base[2] - at.drop, out[j])
     for j in range(2 * size):
         out[split + j] = depth_below(sole[j // size, 2], out[split + j])

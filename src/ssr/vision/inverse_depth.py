@@ -15,15 +15,39 @@ in the solid's frame, columns 1 and 2 its change per unit of the image coordinat
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ssr.vision.solids import BOX, CAPSULE, CYLINDER, SPHERE
+from ssr.vision.solids import BOX, CAPSULE, CYLINDER, SPHERE, LinkSolids
 
 F = np.float32
 TOUCHING = 1e-6  #: m; a surface nearer than this counts as this far, so that no division blows up
 NO_FACE = F(1e9)  #: 1/m; inverse depth of a face that bounds nothing
+
+
+class Shots(NamedTuple):
+    """What m images show: L links, n worlds."""
+
+    camera_position: np.ndarray  #: (m, 3) float64
+    camera_quaternion: np.ndarray  #: (m, 4) float64
+    tan_half_fov: np.ndarray  #: (m, 2) float64
+    env_ids: np.ndarray  #: (m,) int64, each image's row of boxes
+    boxes: np.ndarray  #: (n, pool, 7) float32
+    box_count: np.ndarray  #: (n,) int32
+    link_position: np.ndarray  #: (m, L, 3) float64
+    link_quaternion: np.ndarray  #: (m, L, 4) float64
+
+
+class Lens(NamedTuple):
+    """Image coordinates of the H·W pixels, and the depths between which images are clamped."""
+
+    xs: np.ndarray  #: (H·W,) float32
+    ys: np.ndarray  #: (H·W,) float32
+    near: float  #: m
+    far: float  #: m
+
 
 _compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
 
@@ -52,13 +76,13 @@ def _slab(o, h):
 
 
 @_compiled
-def _box(nearest, xs, ys, m, ox, oy, oz, hx, hy, hz):
+def _box(nearest, xs, ys, m, origin, half):
     ax, bx, cx = F(m[0, 0]), F(m[0, 1]), F(m[0, 2])
     ay, by, cy = F(m[1, 0]), F(m[1, 1]), F(m[1, 2])
     az, bz, cz = F(m[2, 0]), F(m[2, 1]), F(m[2, 2])
-    fx, kx, px, nx = _slab(ox, hx)
-    fy, ky, py, ny = _slab(oy, hy)
-    fz, kz, pz, nz = _slab(oz, hz)
+    fx, kx, px, nx = _slab(origin[0], half[0])
+    fy, ky, py, ny = _slab(origin[1], half[1])
+    fz, kz, pz, nz = _slab(origin[2], half[2])
     for i in range(nearest.size):
         ex = ax + bx * xs[i] + cx * ys[i]
         ey = ay + by * xs[i] + cy * ys[i]
@@ -69,8 +93,9 @@ def _box(nearest, xs, ys, m, ox, oy, oz, hx, hy, hz):
 
 
 @_compiled
-def _sphere(nearest, xs, ys, rays, m, ox, oy, oz, radius):
-    """`rays`: squared length of every pixel's direction, the same in all frames."""
+def _sphere(nearest, xs, ys, rays, m, origin, up, radius):
+    """`rays`: squared length of every pixel's direction, the same in all frames; `up`: its centre's z."""
+    ox, oy, oz = origin[0], origin[1], origin[2] - up
     c = ox * ox + oy * oy + oz * oz - radius * radius
     over_c, c32 = F(1.0 / max(c, TOUCHING * radius)), F(c)
     a = F(ox * m[0, 0] + oy * m[1, 0] + oz * m[2, 0])
@@ -84,7 +109,8 @@ def _sphere(nearest, xs, ys, rays, m, ox, oy, oz, radius):
 
 
 @_compiled
-def _cylinder(nearest, xs, ys, m, ox, oy, oz, radius, half):
+def _cylinder(nearest, xs, ys, m, origin, size):
+    ox, oy, oz, radius, half = origin[0], origin[1], origin[2], size[0], size[1]
     c = ox * ox + oy * oy - radius * radius
     outside = c > 0.0
     if outside:
@@ -207,17 +233,11 @@ def _see(camera, position, rotation, tan_x, tan_y, origin, center, axes, m):
 
 
 @_compiled
-def render_images(
-    depth, first, last, camera_position, camera_quaternion, tan_half_fov, env_ids, boxes, count,
-    link_position, link_quaternion, kind, link, position, rotation, size, bound, xs, ys, near, far,
-):  # fmt: skip
-    """Fill depth[first:last] (m, H, W) float32, metres.
-
-    Per image (first dimension m, float64): camera_position (m, 3), camera_quaternion (m, 4), tan_half_fov
-    (m, 2), link_position (m, L, 3), link_quaternion (m, L, 4), env_ids (m,) its row of boxes (n, pool, 7) and
-    count (n,). The solids (S, ...) are those of `LinkSolids`; xs, ys (H·W,) float32 are the pixels' image
-    coordinates.
-    """
+def render_images(depth, first, last, scene, solids, lens):
+    """Fill depth[first:last] (m, H, W) float32, metres; `Shots`, `LinkSolids` and `Lens` as plain tuples."""
+    shown, own, pixels = Shots(*scene), LinkSolids(*solids), Lens(*lens)
+    boxes, count, xs, ys, far = shown.boxes, shown.box_count, pixels.xs, pixels.ys, pixels.far
+    kind, link, size = own.kind, own.link, own.size
     height, width = depth.shape[1], depth.shape[2]
     nearest = np.empty(height * width, np.float32)
     rays = np.empty(height * width, np.float32)
@@ -225,16 +245,16 @@ def render_images(
     origin, center, at, half = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     axes, m, turn, whole = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     for image in range(first, last):
-        camera[0] = camera_position[image]
-        _face(camera_quaternion[image], camera[1:])
-        tan_x, tan_y = tan_half_fov[image, 0], tan_half_fov[image, 1]
+        camera[0] = shown.camera_position[image]
+        _face(shown.camera_quaternion[image], camera[1:])
+        tan_x, tan_y = shown.tan_half_fov[image, 0], shown.tan_half_fov[image, 1]
         tx2, ty2 = F(tan_x * tan_x), F(tan_y * tan_y)
         for i in range(nearest.size):
             nearest[i] = F(0.0)
             rays[i] = F(1.0) + tx2 * xs[i] * xs[i] + ty2 * ys[i] * ys[i]
         inside = False
 
-        env = env_ids[image]
+        env = shown.env_ids[image]
         turn[:] = np.eye(3)
         for b in range(min(count[env], boxes.shape[1])):
             cosine, sine = math.cos(boxes[env, b, 6]), math.sin(boxes[env, b, 6])
@@ -246,37 +266,33 @@ def render_images(
             start, stop = _window(center, axes, half, tan_x, tan_y, far, height, width)
             if stop > start:
                 inside = inside or _contains(BOX, origin, half)
-                _box(
-                    nearest[start:stop], xs[start:stop], ys[start:stop], m,
-                    origin[0], origin[1], origin[2], half[0], half[1], half[2],
-                )  # fmt: skip
+                _box(nearest[start:stop], xs[start:stop], ys[start:stop], m, origin, half)
 
         for s in range(kind.size):
-            _rotation(link_quaternion[image, link[s]], turn)
+            _rotation(shown.link_quaternion[image, link[s]], turn)
             for i in range(3):
-                at[i] = link_position[image, link[s], i]
+                at[i] = shown.link_position[image, link[s], i]
                 for k in range(3):
-                    at[i] += turn[i, k] * position[s, k]
+                    at[i] += turn[i, k] * own.position[s, k]
                     whole[i, k] = 0.0
                     for j in range(3):
-                        whole[i, k] += turn[i, j] * rotation[s, j, k]
+                        whole[i, k] += turn[i, j] * own.rotation[s, j, k]
             _see(camera, at, whole, tan_x, tan_y, origin, center, axes, m)
-            start, stop = _window(center, axes, bound[s], tan_x, tan_y, far, height, width)
+            start, stop = _window(center, axes, own.bound[s], tan_x, tan_y, far, height, width)
             if stop > start:
                 inside = inside or _contains(kind[s], origin, size[s])
                 w, x, y, ray = nearest[start:stop], xs[start:stop], ys[start:stop], rays[start:stop]
-                ox, oy, oz, r, h = origin[0], origin[1], origin[2], size[s, 0], size[s, 1]
                 if kind[s] == BOX:
-                    _box(w, x, y, m, ox, oy, oz, r, h, size[s, 2])
+                    _box(w, x, y, m, origin, size[s])
                 elif kind[s] == SPHERE:
-                    _sphere(w, x, y, ray, m, ox, oy, oz, r)
+                    _sphere(w, x, y, ray, m, origin, 0.0, size[s, 0])
                 else:
-                    _cylinder(w, x, y, m, ox, oy, oz, r, h)
+                    _cylinder(w, x, y, m, origin, size[s])
                     if kind[s] == CAPSULE:
-                        _sphere(w, x, y, ray, m, ox, oy, oz - h, r)
-                        _sphere(w, x, y, ray, m, ox, oy, oz + h, r)
+                        _sphere(w, x, y, ray, m, origin, size[s, 1], size[s, 0])
+                        _sphere(w, x, y, ray, m, origin, -size[s, 1], size[s, 0])
 
-        low, high, farthest = F(near), F(far), F(1.0 / far)
+        low, high, farthest = F(pixels.near), F(far), F(1.0 / far)
         row = depth[image].reshape(height * width)
         for i in range(row.size):
             w = nearest[i]

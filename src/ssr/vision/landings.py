@@ -7,6 +7,7 @@ sampled.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,6 +16,25 @@ from ssr.terrain.tile import ABYSS, FACET_FIELDS
 
 F = np.float32
 NEAR = 32  #: most facets kept around one landing; more than a tile has within reach
+
+
+class Landings(NamedTuple):
+    """Where feet are expected, float32."""
+
+    mean: np.ndarray  #: (n, 2, 2) m
+    std: np.ndarray  #: (n, 2) m
+    yaw: np.ndarray  #: (n, 2)
+    needed: np.ndarray  #: (n, 2) bool
+
+
+class Sampling(NamedTuple):
+    """How an expectation is taken, float32."""
+
+    patch: np.ndarray  #: (p, 2) m, offsets from the sole's centre
+    points: np.ndarray  #: (2, k, 2) in units of σ, per foot
+    weights: np.ndarray  #: (k,)
+    tolerance: np.float32  #: m
+
 
 _compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
 
@@ -73,12 +93,14 @@ def _deficiency(near, kept, dx, dy, x, y, tolerance, heights):
 
 
 @_compiled
-def expect(facets, facet_count, mean, std, yaw, needed, patch, points, weights, tolerance, out):
+def expect(facets, facet_count, landings, sampling, out):
     """Fill out (n, 2) with E[ρ].
 
-    facets (n, m, 6), facet_count (n,); mean (n, 2, 2), std (n, 2), yaw (n, 2), needed (n, 2) per foot; patch
-    (p, 2) offsets from the sole's centre; points (2, k, 2) in units of σ per foot, weights (k,). float32.
+    facets (n, m, 6) float32, facet_count (n,); landings, sampling: `Landings`, `Sampling`, as plain tuples.
     """
+    feet, rule = Landings(*landings), Sampling(*sampling)
+    mean, std, yaw, needed = feet.mean, feet.std, feet.yaw, feet.needed
+    patch, points, weights, tolerance = rule.patch, rule.points, rule.weights, rule.tolerance
     size = patch.shape[0]
     dx, dy, heights = np.empty(size, F), np.empty(size, F), np.empty(size, F)
     around = np.empty((NEAR, FACET_FIELDS), F)

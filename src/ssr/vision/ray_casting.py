@@ -28,6 +28,18 @@ class Frame:
     kind: wp.int32
 
 
+@wp.struct
+class Solids:
+    """`LinkSolids` on the device."""
+
+    kind: wp.array(dtype=wp.int32)
+    link: wp.array(dtype=wp.int32)
+    position: wp.array(dtype=wp.vec3)
+    rotation: wp.array(dtype=wp.mat33)
+    size: wp.array(dtype=wp.vec3)
+    bound: wp.array(dtype=wp.vec3)
+
+
 @wp.func
 def matrix(q: wp.vec4):
     """Rotation matrix of a w, x, y, z quaternion."""
@@ -42,12 +54,7 @@ def place(
     boxes: wp.array3d(dtype=wp.float32),
     link_position: wp.array2d(dtype=wp.vec3),
     link_quaternion: wp.array2d(dtype=wp.vec4),
-    kind: wp.array(dtype=wp.int32),
-    link: wp.array(dtype=wp.int32),
-    position: wp.array(dtype=wp.vec3),
-    rotation: wp.array(dtype=wp.mat33),
-    size: wp.array(dtype=wp.vec3),
-    bound: wp.array(dtype=wp.vec3),
+    solids: Solids,
     frames: wp.array2d(dtype=Frame),
     bounds: wp.array2d(dtype=wp.vec4),
 ):
@@ -66,12 +73,13 @@ def place(
         reach = 1.001 * wp.length(frame.size)
     else:
         shape = k - pool
-        turn = matrix(link_quaternion[env, link[shape]])
-        at = link_position[env, link[shape]] + turn * position[shape]
-        axes = turn * rotation[shape]
-        frame.size = size[shape]
-        frame.kind = kind[shape]
-        reach = 1.001 * wp.length(bound[shape])
+        link = solids.link[shape]
+        turn = matrix(link_quaternion[env, link])
+        at = link_position[env, link] + turn * solids.position[shape]
+        axes = turn * solids.rotation[shape]
+        frame.size = solids.size[shape]
+        frame.kind = solids.kind[shape]
+        reach = 1.001 * wp.length(solids.bound[shape])
     inverse = wp.transpose(axes)
     view = matrix(camera_quaternion[image])
     frame.origin = inverse * (camera_position[image] - at)

@@ -119,15 +119,15 @@ class _Compiled:
     def __init__(
         self, solids: LinkSolids, height: int, width: int, near: float, far: float, threads: int
     ) -> None:
-        from ssr.vision.inverse_depth import render_images
+        from ssr.vision import inverse_depth
 
-        self._render_images = render_images
+        self._kernels: Any = inverse_depth
         column = (2.0 * (np.arange(width) + 0.5) / width - 1.0).astype(np.float32)
         row = (1.0 - 2.0 * (np.arange(height) + 0.5) / height).astype(np.float32)
-        self._constants = (
-            solids.kind, solids.link, solids.position, solids.rotation, solids.size, solids.bound,
-            np.tile(column, height), np.repeat(row, width), near, far,
-        )  # fmt: skip
+        self._solids = tuple(solids)
+        self._lens = tuple(
+            inverse_depth.Lens(xs=np.tile(column, height), ys=np.repeat(row, width), near=near, far=far)
+        )
         self._threads = threads
         self._helpers = ThreadPoolExecutor(threads, "depth") if threads > 1 else None
 
@@ -135,18 +135,23 @@ class _Compiled:
         self, out, camera_position, camera_quaternion, tan_half_fov, boxes, count,
         link_position, link_quaternion, env_ids,
     ) -> None:  # fmt: skip
-        scene = (
-            _array(camera_position), _array(camera_quaternion), _array(tan_half_fov),
-            _array(env_ids, torch.int64), _array(boxes, torch.float32), _array(count, torch.int32),
-            _array(link_position[env_ids]), _array(link_quaternion[env_ids]),
-        )  # fmt: skip
-        images = out.numpy()
+        scene = self._kernels.Shots(
+            camera_position=_array(camera_position),
+            camera_quaternion=_array(camera_quaternion),
+            tan_half_fov=_array(tan_half_fov),
+            env_ids=_array(env_ids, torch.int64),
+            boxes=_array(boxes, torch.float32),
+            box_count=_array(count, torch.int32),
+            link_position=_array(link_position[env_ids]),
+            link_quaternion=_array(link_quaternion[env_ids]),
+        )
+        images, render = out.numpy(), self._kernels.render_images
         if self._helpers is None:
-            self._render_images(images, 0, len(images), *scene, *self._constants)
+            render(images, 0, len(images), tuple(scene), self._solids, self._lens)
             return
         shares = np.linspace(0, len(images), self._threads + 1).astype(int).tolist()
         jobs = [
-            self._helpers.submit(self._render_images, images, first, last, *scene, *self._constants)
+            self._helpers.submit(render, images, first, last, tuple(scene), self._solids, self._lens)
             for first, last in pairwise(shares)
         ]
         for job in jobs:
@@ -169,13 +174,11 @@ class _Warp:
         self._kernels: Any = ray_casting
         self._device = wp.device_from_torch(str(device))
         self._range = (near, far)
-        self._solids = solids.count
+        self._solids = len(solids.kind)
         types = (wp.int32, wp.int32, wp.vec3, wp.mat33, wp.vec3, wp.vec3)
-        fields = (solids.kind, solids.link, solids.position, solids.rotation, solids.size, solids.bound)
-        self._shapes: list[Any] = [
-            wp.array(field, dtype=kind, device=self._device)
-            for field, kind in zip(fields, types, strict=True)
-        ]
+        self._shapes: Any = ray_casting.Solids()
+        for (name, field), kind in zip(solids._asdict().items(), types, strict=True):
+            setattr(self._shapes, name, wp.array(field, dtype=kind, device=self._device))
         self._reserve(0, 0)
 
     def _reserve(self, images: int, solids: int) -> None:
@@ -205,7 +208,7 @@ class _Warp:
             inputs=[
                 view(camera_position, wp.vec3), view(camera_quaternion, wp.vec4), worlds,
                 view(boxes, wp.float32), view(link_position, wp.vec3), view(link_quaternion, wp.vec4),
-                *self._shapes,
+                self._shapes,
             ],
             outputs=[frames, bounds],
             **launch,

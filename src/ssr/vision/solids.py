@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ KIND_CODES = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER, "box":
 SIZE_LENGTHS = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkSolids:
+class LinkSolids(NamedTuple):
     """S solids, each fixed to one of the links whose poses the renderer is given. Metres, link frames."""
 
     kind: np.ndarray  #: (S,) int32 code
@@ -25,10 +24,6 @@ class LinkSolids:
     rotation: np.ndarray  #: (S, 3, 3) float64, columns are the solid's axes in the link frame
     size: np.ndarray  #: (S, 3) float64 MuJoCo sizes, padded with zeros
     bound: np.ndarray  #: (S, 3) float64 half extents of the smallest box around the solid, in its own frame
-
-    @property
-    def count(self) -> int:
-        return len(self.kind)
 
 
 def pack(shapes: Sequence[Shape], links: Sequence[str]) -> LinkSolids:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ssr.errors import unknown
 from ssr.robots.spec import Sole
+from ssr.symmetry.vectors import FOOT_MAP
 from ssr.terrain.field import TerrainField
 
 TOLERANCE = 0.03  #: m, ε_h: how far below the sole the ground may be and still carry
@@ -26,9 +27,24 @@ def support_deficiency(heights: Tensor, sole_height: Tensor, tolerance: float = 
     return 1.0 - (gap < tolerance).float().mean(-1)
 
 
-def imagined_deficiency(heights: Tensor, tolerance: float = TOLERANCE) -> Tensor:
-    """ρ where no foot stands yet: it will come to rest on the highest of the patch's heights (..., k)."""
+def resting_deficiency(heights: Tensor, tolerance: float = TOLERANCE, slope: Tensor | None = None) -> Tensor:
+    """ρ of soles, standing or imagined, over a patch's heights (..., k): h^f is the highest of them.
+
+    That is where a flat sole comes to rest: tilting on level ground costs nothing, and a sole that bridges
+    two treads is held by the upper one alone. slope (...,) bool: heights (..., 50) there are of `FOOT_MAP`
+    and count from the plane through them, since the sole lies along it.
+    """
+    if slope is not None:
+        heights = torch.where(slope.unsqueeze(-1), heights - heights @ _plane().to(heights), heights)
     return support_deficiency(heights, heights.amax(-1), tolerance)
+
+
+@cache
+def _plane() -> Tensor:
+    """(50, 50) maps a patch's heights to those of the plane nearest to them."""
+    rows, columns = np.indices(FOOT_MAP).reshape(2, -1)
+    design = np.stack((np.ones(rows.size), rows, columns), axis=-1)
+    return torch.from_numpy(design @ np.linalg.pinv(design))
 
 
 def expected_deficiency(
@@ -121,14 +137,17 @@ def _on_cpu(
     terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
     patch: np.ndarray, points: np.ndarray, weights: np.ndarray, tolerance: float,
 ) -> Tensor:  # fmt: skip
-    from ssr.vision.landings import expect
+    from ssr.vision.landings import Landings, Sampling, expect
 
     out = torch.empty(std.shape, dtype=torch.float32)
-    expect(
-        terrain.facets.numpy(), terrain.facet_count.numpy(), mean.numpy(), std.numpy(), yaw.numpy(),
-        needed.contiguous().numpy(), patch, points, weights.astype(np.float32), np.float32(tolerance),
-        out.numpy(),
-    )  # fmt: skip
+    landings = Landings(
+        mean=mean.numpy(), std=std.numpy(), yaw=yaw.numpy(), needed=needed.contiguous().numpy()
+    )
+    sampling = Sampling(
+        patch=patch, points=points, weights=weights.astype(np.float32), tolerance=np.float32(tolerance)
+    )
+    facets, count = terrain.facets.numpy(), terrain.facet_count.numpy()
+    expect(facets, count, tuple(landings), tuple(sampling), out.numpy())
     return out
 
 
