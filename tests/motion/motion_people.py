@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ssr.motion import curves, rotation
+from ssr import rotation
+from ssr.motion import curves
 from ssr.motion.bvh import CMU_JOINTS, CMU_UNIT
 from ssr.motion.footsteps import Plan
 from ssr.motion.posture import ankle_position, shoulder_position

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from motion_people import record
 
+from ssr import rotation
 from ssr.errors import UserError
-from ssr.motion import amass, importing, joint_arrays, rotation
+from ssr.motion import amass, importing, joint_arrays
 from ssr.motion.flat_plans import steady
 from ssr.motion.footsteps import walk
 from ssr.motion.recording import KEY_POINTS

@@ -7,11 +7,11 @@ import torch
 from ssr.physics.mujoco_engine import MujocoSimulator
 from ssr.physics.simulator import QUATERNION, PhysicsState, ResetPose
 from ssr.robots import load
+from ssr.rotation.tensors import multiply
 from ssr.symmetry.layout import AXIAL, POLAR, apply
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics
 from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.vision.mounting import product
 
 KINDS = ("slope", "stairs_up", "stairs_down", "discrete", "gap", "platform", "flat")
 
@@ -53,7 +53,7 @@ def random_pose(robot, count: int, generator: torch.Generator, ground: torch.Ten
     joints = torch.tensor(robot.values("default")) + 0.3 * rand(count, len(robot.joints))
     position = torch.stack([1.5 + 0.5 * rand(count), 0.5 * rand(count), ground + robot.standing_height], -1)
     tilt = torch.cat([torch.ones(count, 1, dtype=torch.float64), 0.05 * rand(count, 3)], -1)
-    quaternion = product(yaw_quaternion(0.5 * rand(count)), tilt / tilt.norm(dim=-1, keepdim=True))
+    quaternion = multiply(yaw_quaternion(0.5 * rand(count)), tilt / tilt.norm(dim=-1, keepdim=True))
     return ResetPose(
         base_position=position,
         base_quaternion=quaternion,

@@ -6,8 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from ssr import robots
-from ssr.robots import rotations
+from ssr import robots, rotation
 from ssr.robots.links import Link, merge_welded
 from ssr.robots.posture import stand
 
@@ -195,7 +194,7 @@ def test_a_welded_link_weighs_and_turns_as_the_same_matter_in_one_piece(seed):
     np.testing.assert_allclose(merged.com, com, atol=1e-12)
     np.testing.assert_allclose(merged.inertia, inertia(points - com, masses), atol=1e-10)
     tip = rng.normal(size=3)
-    through_b = links[1].position + rotations.matrix(links[1].quaternion) @ (
-        links[2].position + rotations.matrix(links[2].quaternion) @ tip
+    through_b = links[1].position + rotation.matrix(links[1].quaternion) @ (
+        links[2].position + rotation.matrix(links[2].quaternion) @ tip
     )
     np.testing.assert_allclose(placed["c"].point(tip), through_b, atol=1e-12)

@@ -9,7 +9,7 @@ import pytest
 import viser
 
 from ssr.evaluation.subject import Subject
-from ssr.robots.rotations import matrix
+from ssr.rotation import matrix
 from ssr.viewer.ground import Ground
 from ssr.viewer.scene import CENTRE, Scene
 from ssr.viewer.world import Footprint, PlayWorld

@@ -12,8 +12,8 @@ import torch
 
 from ssr.benchmarks.depth_scene import Scenes, pixel_rays
 from ssr.robots.spec import Shape
+from ssr.rotation import matrix
 from ssr.vision.camera import CameraConfig
-from ssr.vision.solids import rotation_matrix
 
 FACETS = 24  #: around the axis of a round shape
 
@@ -75,10 +75,10 @@ def _embree(scenes: Scenes) -> Callable[[], int]:
     def draw() -> int:
         for i, tile in enumerate(scenes.tiles):
             eye = scenes.camera_position[i].numpy()
-            world = unit @ rotation_matrix(scenes.camera_quaternion[i].tolist()).T
+            world = unit @ matrix(scenes.camera_quaternion[i].numpy()).T
             nearest = distance(tiles[id(tile)], eye, world)
             for link, built in shapes:
-                turn = rotation_matrix(scenes.link_quaternion[i, link].tolist())
+                turn = matrix(scenes.link_quaternion[i, link].numpy())
                 local = (eye - scenes.link_position[i, link].numpy()) @ turn
                 nearest = np.minimum(nearest, distance(built, local, world @ turn))
             np.clip(nearest / length, 0.1, 3.0)
@@ -99,7 +99,7 @@ def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     else:
         half = 0.0 if shape.kind == "sphere" else shape.size[1]
         vertices, faces = _turned(_profile(replace(shape, size=(shape.size[0], half))), sides=FACETS)
-    return vertices @ rotation_matrix(shape.quaternion).T + shape.position, faces
+    return vertices @ matrix(np.array(shape.quaternion)).T + shape.position, faces
 
 
 def _profile(shape: Shape) -> list[tuple[float, float]]:

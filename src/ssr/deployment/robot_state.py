@@ -7,6 +7,7 @@ from math import acos
 
 import numpy as np
 
+from ssr import rotation
 from ssr.deployment.contract import Contract, check_joint_names
 from ssr.deployment.messages import Imu, JointState
 
@@ -60,9 +61,7 @@ class JointOrder:
 def read_attitude(message: Imu) -> Attitude | None:
     """None if the orientation is not one. Numbers that are not finite are passed on for safety to see."""
     q, rate = message.orientation, message.angular_velocity
-    w, x, y, z = q.w, q.x, q.y, q.z
-    length = w * w + x * x + y * y + z * z
-    if abs(length - 1.0) > UNIT_TOLERANCE:
+    quaternion = np.array([q.w, q.x, q.y, q.z])
+    if abs(quaternion @ quaternion - 1.0) > UNIT_TOLERANCE:
         return None
-    down = (2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - length)
-    return Attitude(gravity=np.array(down) / length, angular_velocity=np.array([rate.x, rate.y, rate.z]))
+    return Attitude(gravity=rotation.gravity(quaternion), angular_velocity=np.array([rate.x, rate.y, rate.z]))

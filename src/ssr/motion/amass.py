@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ssr import rotation
 from ssr.errors import UserError
-from ssr.motion import rotation
 from ssr.motion.joint_arrays import arrays
 from ssr.motion.recording import KEY_POINTS, Recording, checked
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ssr.motion import rotation
+from ssr import rotation
 from ssr.motion.kinematics import Kinematics
 from ssr.motion.quality import Quality
 from ssr.motion.targets import FLIP, FPS, mirror_box

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr import rotation
 from ssr.errors import UserError, unknown
-from ssr.motion import rotation, store
+from ssr.motion import store
 from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.frames import STRIDE, WINDOW, amp_frames, support_height
 from ssr.robots.spec import RobotSpec

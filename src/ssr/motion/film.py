@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from PIL import Image
 
-from ssr.motion import rotation
+from ssr import rotation
 from ssr.pictures.offscreen import Offscreen, dress, onlooker
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Box

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.motion import ground, rotation
+from ssr import rotation
+from ssr.motion import ground
 from ssr.motion.clip import Clip
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.filling import vectors_of

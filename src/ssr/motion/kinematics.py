@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from ssr.motion import rotation
+from ssr import rotation
 from ssr.motion.limbs import SIDES
 from ssr.robots.spec import RobotSpec
 

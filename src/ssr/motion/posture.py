@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
-from ssr.motion import rotation
+from ssr import rotation
 from ssr.motion.limbs import Limbs
 from ssr.motion.targets import FPS
 

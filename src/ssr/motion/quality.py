@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssr.motion import ground, rotation
+from ssr import rotation
+from ssr.motion import ground
 from ssr.motion.kinematics import Trajectories
 from ssr.motion.targets import FPS, Targets
 from ssr.robots.spec import RobotSpec

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from ssr import rotation
 from ssr.errors import UserError
-from ssr.motion import rotation
 from ssr.motion.targets import FLIP, FPS
 
 KEY_POINTS = (

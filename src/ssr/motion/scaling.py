@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from ssr.motion import footing, rotation, soles
+from ssr import rotation
+from ssr.motion import footing, soles
 from ssr.motion.contacts import Stance, foot_yaw, runs, stances
 from ssr.motion.ground import Ground
 from ssr.motion.limbs import Limbs

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
-from ssr.motion import ground, rotation
+from ssr import rotation
+from ssr.motion import ground
 from ssr.motion.footsteps import Plan
 from ssr.motion.limbs import Limbs
 from ssr.motion.targets import FPS

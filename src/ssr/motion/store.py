@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ssr import rotation
 from ssr.errors import UserError
 from ssr.files import replacing
-from ssr.motion import rotation
 from ssr.motion.clip import Clip
 from ssr.motion.quality import Quality
 from ssr.motion.targets import FPS

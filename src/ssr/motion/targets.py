@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ssr.motion import rotation
+from ssr import rotation
 from ssr.terrain.tile import Box
 
 FPS = 50.0  #: everything below runs at the control rate

@@ -7,9 +7,10 @@ import torch
 
 from ssr.rehearsal.simulated_robot import SimulatedRobot
 from ssr.robots.spec import RobotSpec
+from ssr.rotation.tensors import multiply, rotate
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig
-from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion, product, rotated
+from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion
 from ssr.vision.renderer import DepthRenderer
 
 RANGE = (0.1, 10.0)  #: m, what the camera can measure
@@ -44,8 +45,8 @@ class SimulatedCamera:
         links, turns = torch.from_numpy(position)[None], torch.from_numpy(quaternion)[None]
         base, turn = links[:, self._base], turns[:, self._base]
         depth = self._renderer.render(
-            base + rotated(turn, self._position),
-            product(turn, self._quaternion),
+            base + rotate(turn, self._position),
+            multiply(turn, self._quaternion),
             self._tan,
             self._boxes,
             self._count,

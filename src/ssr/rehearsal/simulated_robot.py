@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from ssr import rotation
 from ssr.physics.world import PhysicsConfig, build_world, show_tile
 from ssr.rehearsal.config import GantryConfig
 from ssr.rehearsal.motors import Motors
@@ -85,7 +86,7 @@ class SimulatedRobot:
         """Set the robot somewhere, at rest."""
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:3] = position
-        self.data.qpos[3:7] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
+        self.data.qpos[3:7] = rotation.about(rotation.Z, yaw)
         self.data.qpos[self._qpos] = joints
         mujoco.mj_forward(self.model, self.data)
 
@@ -180,5 +181,4 @@ class Truth:
 
     @property
     def yaw(self) -> float:
-        w, x, y, z = self.quaternion
-        return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+        return float(rotation.yaw(self.quaternion))

@@ -8,6 +8,7 @@ from math import ceil
 
 import numpy as np
 
+from ssr import rotation
 from ssr.evaluation.conditions import LOOK_AHEAD
 from ssr.evaluation.intervals import wilson
 from ssr.evaluation.measures import TRAVERSED
@@ -58,8 +59,7 @@ def steer(yaw: float, lateral: float, speed: float, commands: CommandConfig) -> 
 
 def fall(truth: Truth, tile: Tile, limits: TerminationConfig) -> str | None:
     """Why the trial is over (the endings of training), or None."""
-    w, x, y, z = truth.quaternion
-    gravity = (2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - 1)
+    gravity = rotation.gravity(truth.quaternion)
     roll = np.arctan2(-gravity[1], -gravity[2])
     pitch = np.arctan2(gravity[0], np.hypot(gravity[1], gravity[2]))
     if not np.isfinite(truth.position).all():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from ssr.robots import rotations
+from ssr import rotation
 from ssr.robots.links import Hinge, Link
 from ssr.robots.spec import CameraMount, Joint, Shape, Sole, Vector
 
@@ -57,7 +57,7 @@ def assemble(
     base.add_site(name="camera", pos=camera.position, quat=camera.quaternion)
     base.add_camera(name="depth", pos=camera.position, quat=camera.quaternion, fovy=DEPTH_FOVY)
     for k, side in enumerate(("right", "left")):
-        flip = np.ones(3) if side == "right" else rotations.MIRROR
+        flip = np.ones(3) if side == "right" else rotation.MIRROR
         bodies[foot_links[k]].add_site(name=f"{side}_sole", pos=np.array(sole.center) * flip)
         bodies[hand_links[k]].add_site(name=f"{side}_hand", pos=np.array(hand_offset) * flip)
         _add_foot_guard(bodies[foot_links[k]], side, np.array(sole.center) * flip, sole)
@@ -158,6 +158,6 @@ def _origin_in(links: Sequence[Link], name: str, ancestor: str) -> np.ndarray:
     point = np.zeros(3)
     while name != ancestor:
         link = by_name[name]
-        point = link.position + rotations.matrix(link.quaternion) @ point
+        point = link.position + rotation.matrix(link.quaternion) @ point
         name = link.parent
     return point

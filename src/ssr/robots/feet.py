@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssr.robots import rotations
+from ssr import rotation
 from ssr.robots.links import Link, as_vector
 from ssr.robots.spec import Shape, Sole
 
@@ -15,7 +15,7 @@ LEAST_HEIGHT = 0.02  #: m
 
 def extent(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest corner of a shape's bounding box in its link's frame."""
-    frame = rotations.matrix(np.array(shape.quaternion))
+    frame = rotation.matrix(np.array(shape.quaternion))
     if shape.kind == "box":
         half = np.abs(frame) @ np.array(shape.size)
     elif shape.kind == "sphere":
@@ -48,7 +48,7 @@ def with_flat_foot(foot: Link, sole: Sole, side: str) -> Link:
     """The foot's shapes replaced by one box that stands on the sole and is as high as they were."""
     top = bounds(foot)[1][2] if foot.shapes else sole.center[2]
     height = max(float(top) - sole.center[2], LEAST_HEIGHT)
-    center = np.array(sole.center) * (1.0 if side == "right" else rotations.MIRROR)
+    center = np.array(sole.center) * (1.0 if side == "right" else rotation.MIRROR)
     box = Shape(
         link=foot.name,
         kind="box",

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 
+from ssr import rotation
 from ssr.errors import UserError, unknown
-from ssr.robots import rotations
 from ssr.robots.links import Hinge, Link, as_quaternion, as_vector
 from ssr.robots.spec import Shape, ShapeKind
 
@@ -80,7 +80,7 @@ def _link(
     turn = to_base @ data.xmat[body].reshape(3, 3)  # the file's frame -> ours
     parent = model.body_parentid[body]
     inward = np.zeros(3) if body == root else to_base @ (data.xpos[body] - data.xpos[parent])
-    principal = turn @ rotations.matrix(model.body_iquat[body])
+    principal = turn @ rotation.matrix(model.body_iquat[body])
     name = model.body(body).name
     joints = range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body])
     return Link(
@@ -143,7 +143,7 @@ def _shapes(model: mujoco.MjModel, body: int, link: str, turn: np.ndarray) -> tu
 
 def _shape(model: mujoco.MjModel, geom: int, link: str, turn: np.ndarray, *, collides: bool) -> Shape:
     """A primitive as it is; a mesh (or anything else) as its bounding box."""
-    frame = rotations.matrix(model.geom_quat[geom])
+    frame = rotation.matrix(model.geom_quat[geom])
     kind = KINDS.get(int(model.geom_type[geom]), "box")
     position, size = model.geom_pos[geom], model.geom_size[geom][: SIZES[kind]]
     if int(model.geom_type[geom]) not in KINDS:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ssr.robots import rotations
-from ssr.robots.rotations import MIRROR, MIRROR_QUATERNION
+from ssr import rotation
 from ssr.robots.spec import Quaternion, Shape, Vector
+from ssr.rotation import MIRROR
 
 Array = np.ndarray
 
@@ -58,7 +58,7 @@ class Placement:
     quaternion: Array
 
     def point(self, point: Sequence[float] | Array) -> Array:
-        return self.position + rotations.matrix(self.quaternion) @ np.asarray(point, dtype=float)
+        return self.position + rotation.matrix(self.quaternion) @ np.asarray(point, dtype=float)
 
 
 def merge_welded(links: Sequence[Link]) -> tuple[list[Link], dict[str, Placement]]:
@@ -72,7 +72,7 @@ def merge_welded(links: Sequence[Link]) -> tuple[list[Link], dict[str, Placement
         if link.parent:
             parent = placed[link.parent]
             position = parent.point(link.position)
-            quaternion = rotations.compose(parent.quaternion, link.quaternion)
+            quaternion = rotation.multiply(parent.quaternion, link.quaternion)
         if link.parent and not link.hinges:
             placed[link.name] = Placement(link=parent.link, position=position, quaternion=quaternion)
             merged[parent.link] = _fuse(merged[parent.link], link, placed[link.name])
@@ -88,14 +88,14 @@ def merge_welded(links: Sequence[Link]) -> tuple[list[Link], dict[str, Placement
 
 def _fuse(body: Link, welded: Link, at: Placement) -> Link:
     """`body` with `welded` attached at `at` (Steiner's theorem about the common centre of mass)."""
-    rotation = rotations.matrix(at.quaternion)
+    turn = rotation.matrix(at.quaternion)
     mass = body.mass + welded.mass
     welded_com = at.point(welded.com)
     com = (body.mass * body.com + welded.mass * welded_com) / mass if mass > 0 else body.com
     inertia = (
         body.inertia
         + _point_inertia(body.mass, body.com - com)
-        + rotation @ welded.inertia @ rotation.T
+        + turn @ welded.inertia @ turn.T
         + _point_inertia(welded.mass, welded_com - com)
     )
     shapes = tuple(_moved(shape, at) for shape in welded.shapes)
@@ -111,7 +111,7 @@ def _moved(shape: Shape, at: Placement) -> Shape:
         shape,
         link=at.link,
         position=as_vector(at.point(shape.position)),
-        quaternion=as_quaternion(rotations.compose(at.quaternion, np.array(shape.quaternion))),
+        quaternion=as_quaternion(rotation.multiply(at.quaternion, np.array(shape.quaternion))),
     )
 
 
@@ -135,7 +135,7 @@ def other_side(name: str) -> str:
 
 def mirror_sign(axis: Array, partner_axis: Array) -> float:
     """How a joint angle reads in the mirror: the axis's mirror image against the partner's own axis."""
-    return float(np.dot(rotations.axial_mirror(axis), partner_axis))
+    return float(np.dot(rotation.axial_mirror(axis), partner_axis))
 
 
 def mirrored(link: Link) -> Link:
@@ -144,7 +144,7 @@ def mirrored(link: Link) -> Link:
         name=other_side(link.name),
         parent=other_side(link.parent),
         position=link.position * MIRROR,
-        quaternion=link.quaternion * MIRROR_QUATERNION,
+        quaternion=rotation.mirror(link.quaternion),
         mass=link.mass,
         com=link.com * MIRROR,
         inertia=link.inertia * np.outer(MIRROR, MIRROR),
@@ -173,5 +173,5 @@ def _mirrored_shape(shape: Shape) -> Shape:
         link=other_side(shape.link),
         name=other_side(shape.name),
         position=as_vector(np.array(shape.position) * MIRROR),
-        quaternion=as_quaternion(np.array(shape.quaternion) * MIRROR_QUATERNION),
+        quaternion=as_quaternion(rotation.mirror(np.array(shape.quaternion))),
     )

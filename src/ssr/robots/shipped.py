@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ssr.robots import rotations
+from ssr import rotation
 from ssr.robots.anatomy import Anatomy, robot_spec
 from ssr.robots.links import (
     Hinge,
@@ -81,7 +81,7 @@ def _link(entry: dict[str, Any], data: dict[str, Any]) -> Link:
         name=entry["name"],
         parent=entry["parent"] or "",
         position=np.array(entry.get("position", (0.0, 0.0, 0.0))),
-        quaternion=rotations.from_rpy(entry.get("rpy", (0.0, 0.0, 0.0))),
+        quaternion=rotation.from_rpy(entry.get("rpy", (0.0, 0.0, 0.0))),
         mass=entry["mass"] * mass_scale,
         com=np.array(entry["com"]),
         inertia=np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * mass_scale,
@@ -121,10 +121,10 @@ def _shape(entry: dict[str, Any], link: str) -> Shape:
     size: tuple[float, ...]
     if kind == "capsule":
         start, end = np.array(entry["from"], dtype=float), np.array(entry["to"], dtype=float)
-        position, quaternion = (start + end) / 2, rotations.z_towards(end - start)
+        position, quaternion = (start + end) / 2, rotation.z_towards(end - start)
         size = (entry["radius"], float(np.linalg.norm(end - start)) / 2)
     elif kind == "cylinder":
-        quaternion = rotations.z_towards(AXES[entry["axis"]])
+        quaternion = rotation.z_towards(AXES[entry["axis"]])
         size = (entry["radius"], entry["half_length"])
     elif kind == "box":
         size = tuple(entry["half"])

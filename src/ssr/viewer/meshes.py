@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import trimesh
 
-from ssr.robots import rotations
+from ssr import rotation
 from ssr.robots.spec import Shape
 from ssr.terrain.tile import BOX_FACES, Box, Tile
 
@@ -44,7 +44,7 @@ def of_shape(shape: Shape) -> Mesh:
         solid = trimesh.creation.cylinder(radius=size[0], height=2 * size[1], sections=ROUND)
     else:
         solid = trimesh.creation.box(extents=2 * np.array(size))
-    placed = solid.vertices @ rotations.matrix(np.array(shape.quaternion)).T + shape.position
+    placed = solid.vertices @ rotation.matrix(np.array(shape.quaternion)).T + shape.position
     return Mesh(vertices=placed.astype(np.float32), faces=solid.faces.astype(np.uint32))
 
 

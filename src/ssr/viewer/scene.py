@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 import viser
 
+from ssr import rotation
 from ssr.evaluation.film import BAD, FEET, GOOD
 from ssr.evaluation.footholds import SAFE_SUPPORT
 from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
@@ -117,7 +118,7 @@ class Scene:
         """What the depth camera sees, on the base link."""
         horizontal, vertical = camera.fov
         # A camera of MuJoCo looks along -z with y up, one of viser along z with y down.
-        w, x, y, z = self.robot.camera.quaternion
+        turned = rotation.multiply(np.array(self.robot.camera.quaternion), rotation.about(rotation.X, np.pi))
         return self.server.scene.add_camera_frustum(
             f"/world/robot/{self.robot.base_link}/eye",
             fov=vertical,
@@ -125,7 +126,7 @@ class Scene:
             scale=CONE,
             thickness=0.004,
             color=(40, 60, 80),
-            wxyz=(-x, w, z, -y),
+            wxyz=turned,
             position=self.robot.camera.position,
             cast_shadow=False,
             visible=False,
@@ -179,7 +180,7 @@ class Scene:
         aim = moment.base_yaw if self.view == "follow and turn" else 0.0
         self._heading += SMOOTHING * ((aim - self._heading + np.pi) % (2 * np.pi) - np.pi)
         c, s = cos(self._heading), sin(self._heading)
-        self.world.wxyz = (cos(self._heading / 2), 0.0, 0.0, -sin(self._heading / 2))
+        self.world.wxyz = rotation.about(rotation.Z, -self._heading)
         self.world.position = (-c * x - s * y, s * x - c * y, -self._height)
 
     def _show_imagined(self, moment: PlayMoment) -> None:
@@ -206,7 +207,7 @@ class Scene:
         positions, turns = np.zeros((TRAIL, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (TRAIL, 1))
         positions[:count] = [p.position for p in prints]
         positions[:count, 2] += ABOVE_GROUND / 2
-        turns[:count, 0], turns[:count, 3] = np.cos(yaw / 2), np.sin(yaw / 2)
+        turns[:count] = rotation.about(rotation.Z, yaw)
         colours = np.zeros((TRAIL, 3), dtype=np.uint8)
         colours[:count] = [_rgb(GOOD if p.support > SAFE_SUPPORT else BAD) for p in prints]
         self.prints.batched_positions = positions.astype(np.float32)

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from ssr.errors import UserError
 from ssr.robots.spec import RobotSpec
+from ssr.rotation.tensors import multiply, rotate
 from ssr.terrain.field import TerrainField
-from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion, product, rotated
+from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion
 from ssr.vision.renderer import Backend, DepthRenderer
 from ssr.vision.sensor import SensorConfig, sense
 
@@ -207,8 +208,8 @@ class DepthCamera:
         base_quaternion = link_quaternion[env_ids, self._base]
         mount = self._position[env_ids].to(base_position)
         frames = self.renderer.render(
-            base_position + rotated(base_quaternion, mount),
-            product(base_quaternion, self._quaternion[env_ids].to(base_quaternion)),
+            base_position + rotate(base_quaternion, mount),
+            multiply(base_quaternion, self._quaternion[env_ids].to(base_quaternion)),
             self._tan_half_fov[env_ids],
             terrain.boxes,
             terrain.count,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ssr.robots.spec import CameraMount
+from ssr.rotation.tensors import multiply
 from ssr.symmetry.layout import POLAR, Mirror, apply
 
 CAMERA_TURN = Mirror.signs(1, -1, -1)  #: turns about the camera's own x (right), y (up), z (back)
@@ -53,27 +54,5 @@ def mount_quaternion(mount: CameraMount, offsets: CameraOffsets) -> Tensor:
     for axis in range(3):
         about = [torch.cos(half[:, axis]), zero, zero, zero]
         about[1 + axis] = torch.sin(half[:, axis])
-        quaternion = product(quaternion, torch.stack(about, dim=-1))
+        quaternion = multiply(quaternion, torch.stack(about, dim=-1))
     return quaternion
-
-
-def product(a: Tensor, b: Tensor) -> Tensor:
-    """Hamilton product of quaternions (m, 4)."""
-    aw, ax, ay, az = a.unbind(-1)
-    bw, bx, by, bz = b.unbind(-1)
-    return torch.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        dim=-1,
-    )
-
-
-def rotated(quaternion: Tensor, vector: Tensor) -> Tensor:
-    """Vectors (m, 3) turned by quaternions (m, 4)."""
-    axis = quaternion[:, 1:]
-    cross = torch.linalg.cross(axis, vector)
-    return vector + 2.0 * (quaternion[:, :1] * cross + torch.linalg.cross(axis, cross))

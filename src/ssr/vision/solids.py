@@ -9,6 +9,7 @@ import numpy as np
 
 from ssr.errors import UserError, unknown
 from ssr.robots.spec import Shape
+from ssr.rotation import matrix
 
 SPHERE, CAPSULE, CYLINDER, BOX = range(4)
 KIND_CODES = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER, "box": BOX}
@@ -45,22 +46,15 @@ def pack(shapes: Sequence[Shape], links: Sequence[str]) -> LinkSolids:
         kind=np.array([KIND_CODES[s.kind] for s in shapes], dtype=np.int32),
         link=np.array([links.index(s.link) for s in shapes], dtype=np.int32),
         position=np.array([s.position for s in shapes], dtype=np.float64).reshape(-1, 3),
-        rotation=np.array([rotation_matrix(s.quaternion) for s in shapes]).reshape(-1, 3, 3),
+        rotation=np.array([_axes(s) for s in shapes]).reshape(-1, 3, 3),
         size=size,
         bound=np.array([_half_extent(s) for s in shapes], dtype=np.float64).reshape(-1, 3),
     )
 
 
-def rotation_matrix(quaternion: Sequence[float]) -> np.ndarray:
-    """(3, 3) of a w, x, y, z quaternion, normalised first."""
-    w, x, y, z = np.asarray(quaternion, dtype=np.float64) / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+def _axes(shape: Shape) -> np.ndarray:
+    """(3, 3); a user's own robot may have quaternions that are not quite of unit length."""
+    return matrix(np.array(shape.quaternion) / np.linalg.norm(shape.quaternion))
 
 
 def _half_extent(shape: Shape) -> tuple[float, float, float]:

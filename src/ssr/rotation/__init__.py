@@ -1,16 +1,20 @@
-"""Rotations of whole motions at once, in NumPy. Quaternions are w, x, y, z and rotate from body to world."""
+"""Rotations in NumPy, of one body or of whole motions at once; `tensors` and `kernels` have those few that
+PyTorch and compiled kernels need. Quaternions are w, x, y, z, of unit length, and rotate from body to world.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 X, Y, Z = np.eye(3)
+MIRROR = np.array([1.0, -1.0, 1.0])  #: what the mirror plane y = 0 does to positions, velocities, gravity
+MIRROR_QUATERNION = np.array([1.0, -1.0, 1.0, -1.0])  #: S R S, the frame of the mirror image
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Quaternion product a ∘ b, shapes (..., 4)."""
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    """Quaternion product a ∘ b, b first, shapes (..., 4)."""
+    aw, ax, ay, az = np.moveaxis(np.asarray(a), -1, 0)
+    bw, bx, by, bz = np.moveaxis(np.asarray(b), -1, 0)
     return np.stack(
         (
             aw * bw - ax * bx - ay * by - az * bz,
@@ -42,6 +46,28 @@ def about(axis: np.ndarray, angle: np.ndarray | float) -> np.ndarray:
     """Rotation by `angle` (...) rad about the unit `axis` (3,)."""
     half = 0.5 * np.asarray(angle, dtype=float)[..., None]
     return np.concatenate((np.cos(half), np.sin(half) * axis), axis=-1)
+
+
+def from_rpy(rpy: np.ndarray) -> np.ndarray:
+    """Fixed-axis roll, pitch, yaw (3,), as URDF has them."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(np.asarray(rpy) / 2), np.sin(np.asarray(rpy) / 2)
+    return np.array(
+        [
+            cr * cp * cy + sr * sp * sy,
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+        ]
+    )
+
+
+def z_towards(direction: np.ndarray) -> np.ndarray:
+    """The shortest rotation that turns +z into `direction` (3,): capsules and cylinders lie along their z."""
+    x, y, z = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    if z < -1 + 1e-12:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    quaternion = np.array([1.0 + z, -y, x, 0.0])
+    return quaternion / np.linalg.norm(quaternion)
 
 
 def from_vector(v: np.ndarray) -> np.ndarray:
@@ -86,6 +112,17 @@ def from_matrix(m: np.ndarray) -> np.ndarray:
     return normalize(np.take_along_axis(rows, pivot, axis=-2)[..., 0, :])
 
 
+def matrix(q: np.ndarray) -> np.ndarray:
+    """(..., 3, 3) rotation matrices; columns are the body axes."""
+    w, x, y, z = np.moveaxis(np.asarray(q), -1, 0)
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
 def normalize(v: np.ndarray) -> np.ndarray:
     return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
 
@@ -102,9 +139,22 @@ def yaw(q: np.ndarray) -> np.ndarray:
     return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
+def gravity(q: np.ndarray) -> np.ndarray:
+    """Unit gravity (..., 3) in body axes; q need not be of unit length."""
+    w, x, y, z = np.moveaxis(np.asarray(q), -1, 0)
+    length = w * w + x * x + y * y + z * z
+    down = (2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - length)
+    return np.stack(down, axis=-1) / length[..., None]
+
+
 def mirror(q: np.ndarray) -> np.ndarray:
     """The rotation seen in the sagittal mirror (world y negated)."""
-    return q * np.array([1.0, -1.0, 1.0, -1.0])
+    return q * MIRROR_QUATERNION
+
+
+def axial_mirror(vector: np.ndarray) -> np.ndarray:
+    """What the mirror makes of an axis of rotation."""
+    return -MIRROR * np.asarray(vector)
 
 
 def slerp(a: np.ndarray, b: np.ndarray, share: np.ndarray | float) -> np.ndarray:
