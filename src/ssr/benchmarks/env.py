@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from statistics import median
 
-import numpy as np
 import torch
 
 from ssr.benchmarks.blocks import alternate, median_ratio
+from ssr.benchmarks.replay import Replay
 from ssr.robots import load
 from ssr.task.env import TraversalEnv
 from ssr.terrain.settings import LEVELS
@@ -21,7 +21,7 @@ def run(rounds: int = 7) -> dict[str, float]:
     """Rates of the task with random actions and of physics alone.
 
     `raw` replays the joint targets recorded just before, from the same states and with the same restarts, in
-    the same Batch: only the task is missing.
+    the same worlds: only the task is missing.
     """
     torch.set_num_threads(1)  # small tensors: a second thread only waits, physics has its own
     generator = torch.Generator().manual_seed(0)
@@ -44,30 +44,20 @@ class MixedWorlds:
         self.env, self.generator, self.steps = TraversalEnv(load("x2"), worlds, seed=0), generator, steps
         self.env.progress.level.copy_(torch.arange(worlds) // 10 % LEVELS)
         self.env.reset()
-        self.before = np.empty(0)
-        self.recorded: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.raw = Replay(self.env.simulator, self.env.config.substeps)
         self.step_task()
 
     def step_task(self) -> int:
-        env, simulator = self.env, self.env.simulator
-        self.before = simulator.batch.state.copy()
-        self.recorded.clear()
+        env = self.env
+        self.raw.begin()
         for _ in range(self.steps):
             noise = torch.randn(env.num_envs, env.layouts.action.size, generator=self.generator)
             transition = env.step(0.3 * noise)
-            targets = simulator.ctrl.copy()
+            self.raw.stepped()
             env.restart(transition.ended)
-            ended = transition.ended.numpy()
-            self.recorded.append((targets, ended, simulator.batch.state[ended]))
+            self.raw.restarted(transition.ended)
         return self.steps * env.num_envs
 
     def replay(self) -> int:
-        env, simulator = self.env, self.env.simulator
-        after = simulator.batch.state.copy()
-        simulator.batch.state[:] = self.before
-        for targets, ended, restarted in self.recorded:
-            simulator.ctrl[:] = targets
-            simulator.advance(env.config.substeps)
-            simulator.batch.state[ended] = restarted
-        simulator.batch.state[:] = after
-        return self.steps * env.num_envs
+        self.raw.run()
+        return self.steps * self.env.num_envs

@@ -6,11 +6,11 @@ import time
 from dataclasses import replace
 from statistics import median
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ssr.benchmarks.blocks import alternate, median_ratio
+from ssr.benchmarks.replay import Replay
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
@@ -29,7 +29,7 @@ TRIALS, SECONDS = 1000, 20.0
 def run(rounds: int = 5) -> dict[str, float]:
     """Control steps per second on one core: trials on stairs with the `cpu` network, and physics alone.
 
-    `raw` replays the joint targets recorded just before, from the same states, in the same Batch. Evaluation
+    `raw` replays the joint targets recorded just before, from the same states, in the same worlds. Evaluation
     runs one such process per core.
     """
     torch.set_num_threads(1)
@@ -60,33 +60,26 @@ class EndlessTrials:
         self.recorder = FootRecorder(CHUNK, self.worlds.env.layouts.privileged)
         self.actor.begin(CHUNK)
         self.observation = self.worlds.begin()
-        self.before = np.empty(0)
-        self.targets: list[np.ndarray] = []
+        env = self.worlds.env
+        self.raw = Replay(env.simulator, env.config.substeps)
         self.cpu_seconds: list[float] = []  #: per control step of one world
         self.go_on()
         self.cpu_seconds.clear()
 
     def go_on(self) -> int:
-        worlds, simulator = self.worlds, self.worlds.env.simulator
-        self.before = simulator.batch.state.copy()
-        self.targets.clear()
+        worlds = self.worlds
+        self.raw.begin()
         begin = time.process_time()
         for _ in range(BLOCK):
             running = worlds.running
             action: Tensor = TIMIDITY * self.actor.act(self.observation)
             transition = worlds.step(action)
             self.recorder.observe(transition, running)
-            self.targets.append(simulator.ctrl.copy())
+            self.raw.stepped()
             self.observation = worlds.observe()
         self.cpu_seconds.append((time.process_time() - begin) / (BLOCK * CHUNK))
         return BLOCK * CHUNK
 
     def replay(self) -> int:
-        simulator = self.worlds.env.simulator
-        after = simulator.batch.state.copy()
-        simulator.batch.state[:] = self.before
-        for targets in self.targets:
-            simulator.ctrl[:] = targets
-            simulator.advance(self.worlds.env.config.substeps)
-        simulator.batch.state[:] = after
+        self.raw.run()
         return BLOCK * CHUNK

@@ -16,6 +16,7 @@ import torch
 from ssr.benchmarks.blocks import median_ratio
 from ssr.benchmarks.memory import peak_tensor_bytes
 from ssr.benchmarks.recording import RandomWalk
+from ssr.benchmarks.replay import Replay
 from ssr.learning import presets, worlds
 from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
@@ -59,7 +60,7 @@ def measure_rates(ranks: Ranks, config: TrainConfig, rounds: int, path: Path) ->
     trainer.iterate()
     trainer.iterate()
     blocks: dict[str, Callable[[], None]] = {
-        "raw": Replay(env, config.ppo.steps),
+        "raw": _recorded(env, config.ppo.steps).run,
         "step": lambda: _step(env, config.ppo.steps),
         "inference": lambda: _act(trainer, config.ppo.steps),
         "train": lambda: _train(trainer),
@@ -77,29 +78,15 @@ def measure_rates(ranks: Ranks, config: TrainConfig, rounds: int, path: Path) ->
         path.write_text(json.dumps(rates))
 
 
-class Replay:
-    """Raw physics: recorded joint targets in the same worlds from the same states, and nothing else."""
-
-    def __init__(self, env: TraversalEnv, steps: int) -> None:
-        self.env = env
-        self.before = env.simulator.batch.state.copy()
-        self.moments = []
-        for _ in range(steps):
-            transition = env.step(0.3 * torch.randn(env.num_envs, len(env.robot.joints)))
-            targets = env.simulator.ctrl.copy()
-            env.restart(transition.ended)
-            ended = transition.ended.numpy()
-            self.moments.append((targets, ended, env.simulator.batch.state[ended]))
-
-    def __call__(self) -> None:
-        simulator = self.env.simulator
-        after = simulator.batch.state.copy()
-        simulator.batch.state[:] = self.before
-        for targets, ended, restarted in self.moments:
-            simulator.ctrl[:] = targets
-            simulator.advance(self.env.config.substeps)
-            simulator.batch.state[ended] = restarted
-        simulator.batch.state[:] = after
+def _recorded(env: TraversalEnv, steps: int) -> Replay:
+    """Some steps with random actions, to be repeated."""
+    raw = Replay(env.simulator, env.config.substeps)
+    for _ in range(steps):
+        transition = env.step(0.3 * torch.randn(env.num_envs, len(env.robot.joints)))
+        raw.stepped()
+        env.restart(transition.ended)
+        raw.restarted(transition.ended)
+    return raw
 
 
 def _step(env: TraversalEnv, steps: int) -> None:

@@ -21,7 +21,6 @@ from ssr.learning.footsteps import to_tile
 from ssr.physics.world import build_world, show_tile, terrain_name
 from ssr.pictures.offscreen import Disc, Offscreen, dress, onlooker
 from ssr.robots.spec import RobotSpec
-from ssr.task.frames import yaw_of
 from ssr.terrain.tile import Tile
 
 SIDE = 480  #: pixels, height of the film and side of the robot's eye
@@ -65,11 +64,11 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int,
     rows: dict[str, list[np.ndarray]] = {"qpos": [], "depth": [], "contact": [], "imagined": []}
     observation = worlds.begin()
     state = env.simulator.state()
-    base, yaw = state.base_position[:, :2].clone(), yaw_of(state.base_quaternion)
+    base, yaw = state.base_position[:, :2], state.yaw
     fell = False
     for _ in range(env.config.control_steps(conditions.seconds)):
         action = actor.act(observation)
-        rows["qpos"].append(env.simulator.qpos[world].copy())
+        rows["qpos"].append(env.simulator.configurations(torch.tensor([world]))[0].numpy())
         rows["depth"].append(observation.depth[world].numpy().copy())
         if imagine is not None:
             with torch.inference_mode():

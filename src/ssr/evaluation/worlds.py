@@ -109,7 +109,7 @@ class TrialWorlds:
         return transition
 
     def _rest(self) -> None:
-        self.env.simulator.awake = self.running.nonzero().squeeze(-1).numpy().astype(np.int32)
+        self.env.simulator.rest((~self.running).nonzero().squeeze(-1))
 
     def observe(self) -> Observation:
         return self._as_seen(self.env.restart(torch.zeros(self.env.num_envs, dtype=torch.bool)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -11,8 +12,11 @@ from mujoco.batch import Batch, SimulationError
 from numba import njit
 from torch import Tensor
 
-from ssr.physics.readout import Addresses, Reading, Readout
-from ssr.physics.simulator import Dynamics, PhysicsState, ResetPose
+from ssr.physics import mujoco_dynamics
+from ssr.physics.mujoco_dynamics import Bodies, Drawn, Motors
+from ssr.physics.mujoco_readout import MujocoReadout, addresses_of
+from ssr.physics.readout import PhysicsState, Reading
+from ssr.physics.simulator import Dynamics, ResetPose
 from ssr.physics.world import PARKED, PhysicsConfig, build_world, terrain_name
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
@@ -46,25 +50,30 @@ class MujocoSimulator:
         self.batch = Batch(self.model, num_envs, nthread=threads, persistent=True)
         self._untouched = self.batch.state[0].copy()  #: the model's defaults
         self._name_everything()
+        expand = self.batch.expand
         for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
-            self.batch.expand(field)
-        self._solid = self.batch.expand("geom_contype")
-        self.awake: np.ndarray | None = None  #: indices of the worlds that move; None: all
+            expand(field)
+        self._built = Bodies(*(getattr(self.model, field) for field in Bodies._fields))
+        self._bodies = Bodies(*map(expand, Bodies._fields))
+        self._motors = Motors(
+            actuator=self._at.actuator,
+            kp=robot.values("kp"),
+            kd=robot.values("kd"),
+            gainprm=expand("actuator_gainprm"),
+            biasprm=expand("actuator_biasprm"),
+        )
+        self._solid = expand("geom_contype")
+        self._awake: np.ndarray | None = None  #: indices of the worlds that move; None: all
         self._box_range = np.zeros((num_envs, pool, 2))  #: x from, to of each world's boxes
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
-        read = ("qpos", "qvel", "sensordata", "site_xpos", "site_xmat", "actuator_force")
-        self.readout = Readout({name: bind(name) for name in read}, self._addresses(), robot.sole, dtype)
+        self.readout = MujocoReadout(bind, self._at, dtype)
 
     def _name_everything(self) -> None:
         """Resolve names to indices once; nothing later relies on an order in the model."""
         model, robot = self.model, self.robot
-        joints = [model.joint(name) for name in robot.joint_names]
-        self._joint_qpos = np.array([int(j.qposadr[0]) for j in joints])
-        self._joint_qvel = np.array([int(j.dofadr[0]) for j in joints])
-        self._actuator = np.array([model.actuator(name).id for name in robot.joint_names])
-        self._kp, self._kd = (np.array(robot.values(name)) for name in ("kp", "kd"))
+        self._at = addresses_of(model, robot)
         bodies = [model.body(i) for i in range(1, model.nbody)]
         self.body_names = tuple(b.name for b in bodies)
         if self.body_names[0] != robot.base_link:
@@ -76,43 +85,42 @@ class MujocoSimulator:
         self._links = torch.tensor([model.body(name).id for name in self.link_names])
         self._terrain = np.array([model.geom(terrain_name(i)).id for i in range(self.pool)], dtype=np.intp)
 
-    def _addresses(self) -> Addresses:
-        model, sides = self.model, ("right", "left")
-        sensor = lambda name: int(model.sensor(name).adr[0])
-        return Addresses(
-            joint_qpos=self._joint_qpos,
-            joint_qvel=self._joint_qvel,
-            actuator=self._actuator,
-            sole=np.array([model.site(f"{side}_sole").id for side in sides]),
-            hand=np.array([model.site(f"{side}_hand").id for side in sides]),
-            foot_velocity=np.array([sensor(f"{side}_foot_velocity") for side in sides]),
-            foot_force=np.array([sensor(f"{side}_foot_force") for side in sides]),
-            body_force=np.array([sensor(name) for name in ("base_force", "torso_force")]),
-        )
-
     def step(self, targets: Tensor, substeps: int) -> None:
-        self.ctrl[:, self._actuator] = targets.numpy()
+        self.hold(targets)
         _open_near_boxes(self.qpos, self._box_range, self._terrain, self._solid)
         self.advance(substeps)
 
+    def hold(self, targets: Tensor) -> None:
+        self.ctrl[:, self._at.actuator] = targets.numpy()
+
+    def targets(self) -> Tensor:
+        return torch.from_numpy(self.ctrl[:, self._at.actuator])
+
     def advance(self, substeps: int) -> None:
-        """Physics alone, with the targets and boxes as they are."""
         try:
-            self.batch.step(self.awake, nstep=substeps, stage=STAGE)
+            self.batch.step(self._awake, nstep=substeps, stage=STAGE)
         except SimulationError as error:
             # MuJoCo kept these worlds' states; mark them so that `finite` reports them.
             self.qpos[error.ids] = np.nan
 
+    def rest(self, env_ids: Tensor) -> None:
+        moving = np.ones(self.num_envs, dtype=bool)
+        moving[env_ids.numpy()] = False
+        self._awake = np.flatnonzero(moving).astype(np.int32)
+
     def state(self) -> PhysicsState:
-        arrays = self.read()._asdict()
-        return PhysicsState(**{name: torch.from_numpy(value.copy()) for name, value in arrays.items()})
+        self.read()
+        return self.readout.copy()
 
     def read(self, env_ids: Tensor | None = None) -> Reading:
-        return self.readout(None if env_ids is None else env_ids.numpy())
+        return self.readout.renew(None if env_ids is None else env_ids.numpy())
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
         position = self._outputs["xpos"][:, self._links].to(self.dtype)
         return position, self._outputs["xquat"][:, self._links].to(self.dtype)
+
+    def configurations(self, env_ids: Tensor) -> Tensor:
+        return torch.from_numpy(self.qpos[env_ids.numpy()])
 
     def reset(self, env_ids: Tensor, pose: ResetPose) -> None:
         ids = env_ids.numpy()
@@ -122,42 +130,42 @@ class MujocoSimulator:
         self.qvel[ids, :3] = pose.base_velocity.numpy()
         self.qvel[ids, 3:6] = pose.base_angular_velocity.numpy()
         joints = pose.joint_position.numpy()
-        self.qpos[ids[:, None], self._joint_qpos] = joints
-        self.qvel[ids[:, None], self._joint_qvel] = pose.joint_velocity.numpy()
-        self.ctrl[ids[:, None], self._actuator] = joints
+        self.qpos[ids[:, None], self._at.joint_qpos] = joints
+        self.qvel[ids[:, None], self._at.joint_qvel] = pose.joint_velocity.numpy()
+        self.ctrl[ids[:, None], self._at.actuator] = joints
         self.batch.forward(ids, stage=STAGE)
 
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
         expand = self.batch.expand
         for world, tile in zip(env_ids.tolist(), tiles, strict=True):
-            _lay(
-                tile.rows(self.pool), len(tile.boxes), self._terrain,
-                expand("geom_pos")[world], expand("geom_quat")[world], expand("geom_size")[world],
-                expand("geom_rbound")[world], expand("geom_aabb")[world], self._box_range[world],
-            )  # fmt: skip
+            ground = Ground(
+                position=expand("geom_pos")[world],
+                quaternion=expand("geom_quat")[world],
+                size=expand("geom_size")[world],
+                radius=expand("geom_rbound")[world],
+                bounds=expand("geom_aabb")[world],
+                box_range=self._box_range[world],
+            )
+            _lay(tile.rows(self.pool), len(tile.boxes), self._terrain, tuple(ground))
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
-        ids, model, expand = env_ids.numpy(), self.model, self.batch.expand
-        _change_bodies(
-            ids, model.body_mass, model.body_inertia, model.body_ipos,
-            dynamics.base_added_mass.numpy(), dynamics.base_com_offset.numpy(),
-            dynamics.link_mass_scale.numpy(), dynamics.link_com_offset.numpy(),
-            expand("body_mass"), expand("body_inertia"), expand("body_ipos"),
-        )  # fmt: skip
-        _change_motors(
-            ids, self._actuator, self._kp, self._kd, dynamics.motor_strength.numpy(),
-            dynamics.kp_scale.numpy(), dynamics.kd_scale.numpy(),
-            expand("actuator_gainprm"), expand("actuator_biasprm"),
-        )  # fmt: skip
-        friction = dynamics.friction.numpy()[:, None]
-        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = friction
+        ids, expand = env_ids.numpy(), self.batch.expand
+        drawn = Drawn(**{name: value.numpy() for name, value in vars(dynamics).items()})
+        mujoco_dynamics.change(ids, drawn, self._built, self._bodies, self._motors)
+        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = drawn.friction[:, None]
         self.batch.set_const(ids)
 
     def push(self, env_ids: Tensor, velocity: Tensor) -> None:
         self.qvel[env_ids.numpy(), :3] += velocity.numpy()
 
+    def snapshot(self, env_ids: Tensor | None = None) -> Tensor:
+        state = self.batch.state
+        return torch.from_numpy(state.copy() if env_ids is None else state[env_ids.numpy()])
+
+    def restore(self, snapshot: Tensor, env_ids: Tensor | None = None) -> None:
+        self.batch.state[slice(None) if env_ids is None else env_ids.numpy()] = snapshot.numpy()
+
     def state_dict(self) -> dict[str, Tensor]:
-        """Everything that decides the next step: integration states and per-world model fields."""
         fields = {f"model.{f}": self.batch.expand(f) for f in DYNAMICS_FIELDS + TERRAIN_FIELDS}
         fields["box_range"] = self._box_range
         return {k: torch.from_numpy(np.array(v)) for k, v in {"state": self.batch.state, **fields}.items()}
@@ -180,9 +188,23 @@ def _open_near_boxes(qpos, box_range, terrain, solid):
             solid[i, terrain[b]] = box_range[i, b, 0] < x + REACH and box_range[i, b, 1] > x - REACH
 
 
+class Ground(NamedTuple):
+    """One world's geom fields that a tile decides, and how far its boxes reach."""
+
+    position: np.ndarray  #: (ngeom, 3)
+    quaternion: np.ndarray  #: (ngeom, 4)
+    size: np.ndarray  #: (ngeom, 3)
+    radius: np.ndarray  #: (ngeom,) of the bounding sphere
+    bounds: np.ndarray  #: (ngeom, 6) centre and half extents of the bounding box
+    box_range: np.ndarray  #: (pool, 2) x from, to
+
+
 @njit(cache=True, nogil=True)
-def _lay(rows, used, terrain, position, quaternion, size, radius, bounds, box_range):
-    """Write a tile's box rows (pool, 7) into one world's geom fields; the rows from `used` on are parked."""
+def _lay(rows, used, terrain, ground):
+    """Write a tile's box rows (pool, 7) into one world's ground; the rows from `used` on are parked."""
+    into = Ground(*ground)
+    position, quaternion, size = into.position, into.quaternion, into.size
+    radius, bounds, box_range = into.radius, into.bounds, into.box_range
     for b in range(len(rows)):
         geom, half, pitch = terrain[b], rows[b, 3:6], rows[b, 6]
         position[geom] = rows[b, 0:3]
@@ -196,34 +218,6 @@ def _lay(rows, used, terrain, position, quaternion, size, radius, bounds, box_ra
         reach = half[0] if pitch == 0.0 else half[0] + half[2]
         box_range[b, 0] = rows[b, 0] - reach
         box_range[b, 1] = rows[b, 0] + reach
-
-
-@njit(cache=True, nogil=True)
-def _change_bodies(
-    worlds, mass, inertia, center, base_added, base_offset, scale, offset, new_mass, new_inertia, new_center
-):  # fmt: skip
-    """Masses, inertias (in proportion) and centres of mass; body 0 is the world, body 1 the base."""
-    for k in range(len(worlds)):
-        for b in range(1, len(mass)):
-            i, heavier = worlds[k], np.float64(scale[k, b - 1])
-            if b == 1:
-                heavier += base_added[k] / mass[1]
-            new_mass[i, b] = mass[b] * heavier
-            for c in range(3):
-                new_inertia[i, b, c] = inertia[b, c] * heavier
-                new_center[i, b, c] = center[b, c] + offset[k, b - 1, c]
-                if b == 1:
-                    new_center[i, b, c] += base_offset[k, c]
-
-
-@njit(cache=True, nogil=True)
-def _change_motors(worlds, actuator, kp, kd, strength, kp_scale, kd_scale, gain, bias):
-    for k in range(len(worlds)):
-        for j in range(len(actuator)):
-            i, a = worlds[k], actuator[j]
-            gain[i, a, 0] = kp[j] * kp_scale[k, j] * strength[k, j]
-            bias[i, a, 1] = -gain[i, a, 0]
-            bias[i, a, 2] = -kd[j] * kd_scale[k, j] * strength[k, j]
 
 
 def _body_mirror(model: mujoco.MjModel, robot: RobotSpec) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What a physics engine gives and takes. Nothing outside this folder touches MuJoCo while stepping.
+"""What a physics engine gives and takes. Nothing outside this folder knows which engine it is.
 
 Each world has its own tile; all positions are in that world's tile frame. Right comes before left.
 """
@@ -7,42 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from ssr.physics.readout import Reading, Readout
+from ssr.physics.readout import PhysicsState, Reading, Readout
 from ssr.robots.spec import RobotSpec
+from ssr.rotation import MIRROR_QUATERNION
 from ssr.symmetry.layout import AXIAL, POLAR, Mirror, apply
 from ssr.terrain.tile import Tile
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhysicsState:
-    """Worlds after a step. n worlds, J policy joints."""
-
-    base_position: Tensor  #: (n, 3)
-    base_quaternion: Tensor  #: (n, 4) w x y z
-    base_velocity: Tensor  #: (n, 3) of the base origin, world axes
-    base_angular_velocity: Tensor  #: (n, 3) base axes
-    joint_position: Tensor  #: (n, J)
-    joint_velocity: Tensor  #: (n, J)
-    applied_torque: Tensor  #: (n, J) after clamping, last substep
-    sole_position: Tensor  #: (n, 2, 3) centre of each sole
-    sole_yaw: Tensor  #: (n, 2) heading of each foot
-    sole_drop: Tensor  #: (n, 2) from the centre of each sole down to its lowest corner
-    foot_velocity: Tensor  #: (n, 2, 3) of the sole centre, world axes
-    foot_force: Tensor  #: (n, 2, 3) net contact force on the sole, world axes
-    hand_position: Tensor  #: (n, 2, 3)
-    body_force: Tensor  #: (n,) largest contact force on base or torso, N
-    yaw: Tensor  #: (n,) heading of the base
-    gravity: Tensor  #: (n, 3) unit gravity, base frame
-    local_velocity: Tensor  #: (n, 3) base velocity, base frame
-    local_foot_velocity: Tensor  #: (n, 2, 3) base frame
-    local_hand_position: Tensor  #: (n, 2, 3) from the base origin, base frame
-    local_sole_position: Tensor  #: (n, 2, 3)
-    finite: Tensor  #: (n,) bool, false where the world has blown up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,33 +73,79 @@ class ResetPose:
         )
 
 
-QUATERNION = Mirror.signs(1, -1, 1, -1)  #: w x y z of a rotation seen in the y-mirror
+QUATERNION = Mirror.signs(*MIRROR_QUATERNION.tolist())  #: w x y z of a rotation seen in the y-mirror
 
 
+@runtime_checkable
 class Simulator(Protocol):
+    """n worlds of one robot. `env_ids` (m,) names worlds by number; where it may be None, that means all."""
+
     num_envs: int
     robot: RobotSpec
     body_names: tuple[str, ...]  #: the B moving bodies of `Dynamics`, base first
-    readout: Readout  #: of which `read` renews the reading
+    body_mirror: tuple[int, ...]  #: body i's partner in the sagittal mirror
+    link_names: tuple[str, ...]  #: the L links that carry shapes
+
+    @property
+    def readout(self) -> Readout:
+        """What `read` renews."""
+
+    # ---- moving -----------------------------------------------------------------------------------------
 
     def step(self, targets: Tensor, substeps: int) -> None:
         """Hold joint targets (n, J) in radians for `substeps` physics steps."""
+
+    def hold(self, targets: Tensor) -> None:
+        """Take up joint targets (n, J) in radians, without moving."""
+
+    def targets(self) -> Tensor:
+        """The joint targets (n, J) that are held."""
+
+    def advance(self, substeps: int) -> None:
+        """Physics alone, with the targets as they are held and the ground as it was near the last step."""
+
+    def push(self, env_ids: Tensor, velocity: Tensor) -> None:
+        """Add (m, 3) m/s, world axes, to the base velocity."""
+
+    def rest(self, env_ids: Tensor) -> None:
+        """From now on these worlds stand still, and all others move."""
+
+    # ---- reading ----------------------------------------------------------------------------------------
 
     def state(self) -> PhysicsState:
         """Of all worlds. One that has blown up reads as zeros, upright."""
 
     def read(self, env_ids: Tensor | None = None) -> Reading:
-        """The same as arrays, the same ones every time, renewed for these (m,) worlds, by default all."""
+        """The same as arrays, the same ones every time, renewed for these worlds."""
 
     def link_poses(self) -> tuple[Tensor, Tensor]:
-        """Positions (n, L, 3) and quaternions (n, L, 4) of the links that carry shapes."""
+        """Positions (n, L, 3) and quaternions (n, L, 4) of `link_names`."""
+
+    def configurations(self, env_ids: Tensor) -> Tensor:
+        """(m, nq) float64 on the CPU: the `qpos` with which a model from `build_world` shows these worlds."""
+
+    # ---- setting up -------------------------------------------------------------------------------------
 
     def reset(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose. Until they step, their forces and torques are those of before."""
 
-    def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None: ...
+    def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
+        """Lay one tile under each of these worlds."""
 
-    def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None: ...
+    def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
+        """Give these worlds other masses, drives and friction than the robot was built with."""
 
-    def push(self, env_ids: Tensor, velocity: Tensor) -> None:
-        """Add (m, 3) m/s, world axes, to the base velocity."""
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def snapshot(self, env_ids: Tensor | None = None) -> Tensor:
+        """Where these worlds are and what drives them, (m, S) in the engine's own terms; not their ground and
+        dynamics."""
+
+    def restore(self, snapshot: Tensor, env_ids: Tensor | None = None) -> None:
+        """Put these worlds back to where they were; what is read of them is right after their next step."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that decides the next step: states, ground and dynamics."""
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on as the worlds would have whose `state_dict` this is."""

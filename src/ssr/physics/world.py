@@ -17,6 +17,7 @@ PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
 
 @dataclass(frozen=True, kw_only=True)
 class PhysicsConfig:
+    engine: str = "mujoco"  #: one of `ssr.physics.engines.ENGINES`
     timestep: float = 0.005  #: s, 200 Hz
     iterations: int = 5
     line_search_iterations: int = 8

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.physics.mujoco_engine import MujocoSimulator
+from ssr.physics.engines import make_simulator
 from ssr.physics.readout import Reading
 from ssr.physics.simulator import Dynamics, ResetPose
 from ssr.physics.world import PhysicsConfig
@@ -62,7 +62,7 @@ class TraversalEnv:
         threads = threads or len(os.sched_getaffinity(0))
         self.layouts = layouts(robot)
         self.generator = torch.Generator().manual_seed(seed)
-        self.simulator = MujocoSimulator(robot, num_envs, pool=pool, config=physics, threads=threads)
+        self.simulator = make_simulator(robot, num_envs, pool=pool, config=physics, threads=threads)
         self.field = TerrainField(num_envs, pool)
         self.bank = TileBank(self.config.terrain, seed) if bank is None else bank
         self.references = references

@@ -1,4 +1,4 @@
-"""Rotations the task needs. Quaternions are w x y z."""
+"""Turns about the vertical, and angles."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ import math
 import torch
 from numba import njit
 from torch import Tensor
-
-
-def yaw_of(quaternion: Tensor) -> Tensor:
-    w, x, y, z = quaternion.unbind(-1)
-    return torch.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
 def to_yaw(yaw: Tensor, vector: Tensor) -> Tensor:
