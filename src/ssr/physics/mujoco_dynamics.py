@@ -29,7 +29,7 @@ class Bodies(NamedTuple):
     body_ipos: np.ndarray
 
 
-class Motors(NamedTuple):
+class Drives(NamedTuple):
     """What the robot's drives are, per policy joint (J,), and MuJoCo's fields of n worlds that say so."""
 
     actuator: np.ndarray
@@ -39,11 +39,11 @@ class Motors(NamedTuple):
     biasprm: np.ndarray  #: (n, nu, ≥3)
 
 
-def change(worlds: np.ndarray, drawn: Drawn, model: Bodies, bodies: Bodies, motors: Motors) -> None:
+def change(worlds: np.ndarray, drawn: Drawn, model: Bodies, bodies: Bodies, drives: Drives) -> None:
     """Give these (m,) worlds the bodies and drives that were drawn; `model` has them as built."""
     # Plain tuples: a cache that knows a named tuple breaks when that is renamed.
     _change_bodies(worlds, tuple(drawn), tuple(model), tuple(bodies))
-    _change_motors(worlds, tuple(drawn), tuple(motors))
+    _change_drives(worlds, tuple(drawn), tuple(drives))
 
 
 @njit(cache=True, nogil=True)
@@ -64,8 +64,8 @@ def _change_bodies(worlds, drawn, model, bodies):
 
 
 @njit(cache=True, nogil=True)
-def _change_motors(worlds, drawn, motors):
-    by, m = Drawn(*drawn), Motors(*motors)
+def _change_drives(worlds, drawn, drives):
+    by, m = Drawn(*drawn), Drives(*drives)
     for k in range(len(worlds)):
         for j in range(len(m.actuator)):
             i, a, strength = worlds[k], m.actuator[j], by.motor_strength[k, j]

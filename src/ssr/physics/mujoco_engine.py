@@ -13,7 +13,7 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics import mujoco_dynamics
-from ssr.physics.mujoco_dynamics import Bodies, Drawn, Motors
+from ssr.physics.mujoco_dynamics import Bodies, Drawn, Drives
 from ssr.physics.mujoco_readout import MujocoReadout, addresses_of
 from ssr.physics.readout import PhysicsState, Reading
 from ssr.physics.simulator import Dynamics, ResetPose
@@ -55,7 +55,7 @@ class MujocoSimulator:
             expand(field)
         self._built = Bodies(*(getattr(self.model, field) for field in Bodies._fields))
         self._bodies = Bodies(*map(expand, Bodies._fields))
-        self._motors = Motors(
+        self._drives = Drives(
             actuator=self._at.actuator,
             kp=robot.values("kp"),
             kd=robot.values("kd"),
@@ -138,7 +138,7 @@ class MujocoSimulator:
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
         expand = self.batch.expand
         for world, tile in zip(env_ids.tolist(), tiles, strict=True):
-            ground = Ground(
+            fields = BoxFields(
                 position=expand("geom_pos")[world],
                 quaternion=expand("geom_quat")[world],
                 size=expand("geom_size")[world],
@@ -146,12 +146,12 @@ class MujocoSimulator:
                 bounds=expand("geom_aabb")[world],
                 box_range=self._box_range[world],
             )
-            _lay(tile.rows(self.pool), len(tile.boxes), self._terrain, tuple(ground))
+            _lay(tile.rows(self.pool), len(tile.boxes), self._terrain, tuple(fields))
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
         ids, expand = env_ids.numpy(), self.batch.expand
         drawn = Drawn(**{name: value.numpy() for name, value in vars(dynamics).items()})
-        mujoco_dynamics.change(ids, drawn, self._built, self._bodies, self._motors)
+        mujoco_dynamics.change(ids, drawn, self._built, self._bodies, self._drives)
         expand("geom_friction")[ids[:, None], self._terrain[None], 0] = drawn.friction[:, None]
         self.batch.set_const(ids)
 
@@ -188,7 +188,7 @@ def _open_near_boxes(qpos, box_range, terrain, solid):
             solid[i, terrain[b]] = box_range[i, b, 0] < x + REACH and box_range[i, b, 1] > x - REACH
 
 
-class Ground(NamedTuple):
+class BoxFields(NamedTuple):
     """One world's geom fields that a tile decides, and how far its boxes reach."""
 
     position: np.ndarray  #: (ngeom, 3)
@@ -200,9 +200,9 @@ class Ground(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _lay(rows, used, terrain, ground):
-    """Write a tile's box rows (pool, 7) into one world's ground; the rows from `used` on are parked."""
-    into = Ground(*ground)
+def _lay(rows, used, terrain, fields):
+    """Write a tile's box rows (pool, 7) into one world's geoms; the rows from `used` on are parked."""
+    into = BoxFields(*fields)
     position, quaternion, size = into.position, into.quaternion, into.size
     radius, bounds, box_range = into.radius, into.bounds, into.box_range
     for b in range(len(rows)):

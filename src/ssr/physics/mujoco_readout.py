@@ -18,7 +18,7 @@ from ssr.rotation.kernels import gravity, unrotate, yaw
 SANE = 1e3  #: a position or velocity beyond this (m, rad, m/s, rad/s) means the world has blown up
 
 
-class Sources(NamedTuple):
+class MujocoArrays(NamedTuple):
     """What is read: MuJoCo's arrays of n worlds, under MuJoCo's names."""
 
     qpos: np.ndarray
@@ -65,7 +65,7 @@ class MujocoReadout(Readout):
     """A readout of a batch of which `bind` gives the arrays by name."""
 
     def __init__(self, bind: Callable[[str], np.ndarray], addresses: Addresses, dtype: torch.dtype) -> None:
-        sources = Sources(*map(bind, Sources._fields))
+        sources = MujocoArrays(*map(bind, MujocoArrays._fields))
         worlds = len(sources.qpos)
         super().__init__(worlds, len(addresses.joint_qpos), dtype)
         self._everywhere = np.arange(worlds)
@@ -91,7 +91,7 @@ def _sane(values: np.ndarray) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _read(worlds, sources, addresses, table, outputs):
-    given, at, out = Sources(*sources), Addresses(*addresses), Reading(*outputs)
+    given, at, out = MujocoArrays(*sources), Addresses(*addresses), Reading(*outputs)
     for i in worlds:
         p, v, q, sensor = given.qpos[i], given.qvel[i], given.qpos[i, 3:7], given.sensordata[i]
         out.finite[i] = _sane(p) and _sane(v)

@@ -102,7 +102,7 @@ class Simulator(Protocol):
         """The joint targets (n, J) that are held."""
 
     def advance(self, substeps: int) -> None:
-        """Physics alone, with the targets as they are held and the ground as it was near the last step."""
+        """Physics alone, towards the targets that are held; the last `step` settled which ground is near."""
 
     def push(self, env_ids: Tensor, velocity: Tensor) -> None:
         """Add (m, 3) m/s, world axes, to the base velocity."""
