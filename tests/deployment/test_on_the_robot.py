@@ -12,7 +12,7 @@ import pytest
 import ssr
 
 ABSENT = ("torch", "mujoco", "mujoco_warp", "warp", "numba", "scipy", "matplotlib", "onnx", "onnxscript")
-ON_BOARD = {"cli", "deployment"}  #: folders of the project that may be loaded there
+ON_BOARD = {"cli", "deployment", "rotation"}  #: folders of the project that may be loaded there
 FOLDERS = {path.name for path in Path(ssr.__file__).parent.iterdir() if (path / "__init__.py").is_file()}
 DOMAIN = 100 + os.getpid() % 120
 
