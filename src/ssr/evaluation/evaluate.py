@@ -103,6 +103,7 @@ def _begin(request: Request, tried: subject.Subject) -> Results:
         conditions=request.conditions,
         iteration=tried.iteration,
         robot=tried.robot.name,
+        policy=tried.digest,
         run=request.run,
         chunk=request.chunk,
     )

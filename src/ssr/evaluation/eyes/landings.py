@@ -94,16 +94,15 @@ def free(shares: np.ndarray) -> np.ndarray:
     return np.stack([shares >= 0, shares <= 0])
 
 
-def edge_slope(shares: np.ndarray, means: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Slope (b,) of landings (2, k, b) over shift, at rises and drops together; known (2, k): which exist.
+def edge_slope(shares: np.ndarray, means: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Slope (b,) of mean landings (2, k, b) over shift, at rises and drops together, numbers (2, k) of them.
 
-    Each group has its own mean place, and counts only where it is free to follow.
+    Each group has its own place, and counts only where it is free to follow.
     """
     above, below = np.zeros(means.shape[-1]), 0.0
-    for group, used in zip(means, known & free(shares), strict=True):
-        if used.sum() > 1:
-            away = shares[used] - shares[used].mean()
-            above, below = above + away @ group[used], below + away @ away
+    for group, weight in zip(means, numbers * free(shares), strict=True):
+        away = shares - weight @ shares / max(weight.sum(), 1.0)
+        above, below = above + (weight * away) @ group, below + weight @ away**2
     return above / below if below > 0 else np.full_like(above, np.nan)
 
 
@@ -119,9 +118,9 @@ def slope(shares: Sequence[float], found: Sequence[Landings], tread: float) -> E
         value = circular_slope(at, np.array([one.mean() for one in found]))
         spread = circular_slope(at, np.array([one.resampled(rng)[0] for one in found]))
     else:
-        known = np.array([one.number > 0 for one in found]).T
-        value = edge_slope(at, np.array([one.mean() for one in found]).T[..., None] / tread, known)
+        numbers = np.array([one.number for one in found]).T
+        value = edge_slope(at, np.array([one.mean() for one in found]).T[..., None] / tread, numbers)
         drawn = np.stack([one.resampled(rng) for one in found], axis=1) / tread
-        spread = edge_slope(at, drawn, known)
+        spread = edge_slope(at, drawn, numbers)
     low, high = np.percentile(spread, (2.5, 97.5))
     return Estimate(value=float(value[0]), low=float(low), high=float(high))

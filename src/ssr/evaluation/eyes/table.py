@@ -1,0 +1,70 @@
+"""A policy's eyes as a table, for the terminal and for a page."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from ssr.evaluation.courses import Course
+from ssr.evaluation.eyes.looks import CAMERAS
+from ssr.evaluation.eyes.record import Eyes
+from ssr.evaluation.measures import Row, course_of
+from ssr.evaluation.table import two_lines
+
+NOTHING = "–"
+SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe footholds"))
+CAPTION = "three figures: camera " + " / ".join(CAMERAS)
+
+
+def with_interval(row: Row | None, name: str) -> tuple[str, str]:
+    """`0.93` and `0.91–0.95`; a dash and nothing where there was nothing to see."""
+    if row is None or row[name] is None:
+        return NOTHING, ""
+    value, low, high = (_signed(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return value, f"{low} … {high}"
+
+
+def _signed(value: float | None) -> str:
+    text = NOTHING if value is None else f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+def courses(eyes: Eyes) -> list[Course]:
+    return [course_of(row) for row in eyes.sight]
+
+
+def of_course(rows: list[Row], course: Course) -> list[Row]:
+    return [row for row in rows if (row["terrain"], row["setting"]) == (course.kind, course.text)]
+
+
+def cells(eyes: Eyes, course: Course) -> list[tuple[str, str]]:
+    """Edges seen, map error in cm, feet follow, and three shares for each camera; with their intervals."""
+    sight = of_course(eyes.sight, course)[0]
+    phantom = next(iter(of_course(eyes.phantoms, course)), None)
+    error = NOTHING if sight["map_error"] is None else f"{100 * sight['map_error']:.1f}"
+    made = [with_interval(sight, "edge_sight"), (error, ""), with_interval(phantom, "slope")]
+    by_camera = {row["camera"]: row for row in of_course(eyes.cameras, course)}
+    for name, _ in SHARES:
+        values = [by_camera[camera][name] for camera in CAMERAS]
+        made.append((" / ".join(NOTHING if v is None else f"{100 * v:.0f}" for v in values), ""))
+    return made
+
+
+HEADINGS = (
+    ("edges seen", "0 to 1"),
+    ("map error", "cm"),
+    ("feet follow", "0 to 1"),
+    *((heading, "%") for _, heading in SHARES),
+)
+
+
+def table(eyes: Eyes) -> Table:
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    made.add_column("strip", no_wrap=True)
+    for heading, unit in HEADINGS:
+        made.add_column(f"{heading}\n{unit}", justify="right", no_wrap=True)
+    for course in courses(eyes):
+        shown = [f"{value}\n[dim]{ends}[/dim]" for value, ends in cells(eyes, course)]
+        made.add_row(two_lines(course), *shown)
+    made.caption = f"{eyes.trials} trials per look; {CAPTION}"
+    return made
