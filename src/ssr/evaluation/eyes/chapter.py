@@ -37,7 +37,8 @@ PICTURES: tuple[tuple[Callable[[Eyes], Figure | None], str, str], ...] = (
         figures.cameras,
         "With the camera open, frozen and blind",
         f"Frozen: after {FREEZE:g} s the camera shows nothing new. Blind: it never shows anything. A policy "
-        "that walks as well without eyes does not use them there.",
+        "that walks as well without eyes does not use them there. Footholds of robots that fall before the "
+        "obstacles are left out.",
     ),
     (
         figures.by_age,

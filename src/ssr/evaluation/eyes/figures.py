@@ -6,12 +6,13 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from ssr.evaluation.eyes.landings import DROP, RISE, free
 from ssr.evaluation.eyes.looks import CAMERAS
 from ssr.evaluation.eyes.phantom import STAIRS
 from ssr.evaluation.eyes.record import Eyes
-from ssr.evaluation.eyes.table import SHARES, courses, of_course
+from ssr.evaluation.eyes.table import SHARES, courses, known, of_course
 from ssr.evaluation.figures.style import COLOURS, GROUND, GROUND_EDGE, colour, figure, tidy
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.table import two_lines
@@ -19,6 +20,7 @@ from ssr.vision.heightmap import BASE_X, BASE_Y
 
 SEEN, IDEAL = "#d55e00", "#009e73"
 MOMENTS = {"stairs_up": 2, "stairs_down": 2}  #: how many are shown; one of every other kind
+SHADES = {"open": COLOURS[0], "frozen": COLOURS[5], "blind": COLOURS[6]}
 LEAST_RANGE = 0.12  #: m of height that a picture spans at least
 
 
@@ -42,8 +44,10 @@ def looks(eyes: Eyes) -> Figure | None:
         _map(axes[1], true, middle, half)
         _map(axes[2], decoded, middle, half)
         _side(axes[3], moment, middle, half)
+        said = f"edges seen on this strip: {row['edge_sight']:.2f}".replace("-", "−")
+        axes[3].text(0.99, 0.96, said, transform=axes[3].transAxes, ha="right", va="top", fontsize=9)
     titles = (
-        "what the camera sees",
+        "what the camera sees\n(yellow near, dark far)",
         "the ground,\nfrom above",
         "what it makes of it,\nfrom above",
         "from the side",
@@ -162,7 +166,6 @@ def _moved(axes: Axes, row: Row) -> None:
     if row["slope"] is not None:
         text = f"slope {row['slope']:.2f}\n({row['slope_low']:.2f} to {row['slope_high']:.2f})"
         axes.text(0.04, 0.97, text.replace("-", "−"), transform=axes.transAxes, va="top", fontsize=9)
-    axes.set_xticks(cm * np.array([shift["share"] for shift in shifts]))
     axes.tick_params(labelbottom=False)
 
 
@@ -185,7 +188,7 @@ def _series(row: Row) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     ):
         place = column(f"past_{name}") / row["tread"]
         moved, error = place - place[shares == 0], column(f"past_{name}_std") / row["tread"]
-        made.append((shares, moved, error, free(shares)[group], label, COLOURS[group + 1 if group else 0]))
+        made.append((shares, moved, error, free(shares)[group], label, COLOURS[group]))
     return made
 
 
@@ -198,34 +201,33 @@ def _falls(axes: Axes, row: Row) -> None:
         axes.errorbar(
             cm * shift["share"], value, [[value - low], [high - value]], color="#222", lw=0.9, capsize=2
         )
+    axes.set_xticks([round(cm * shift["share"], 1) for shift in row["shifts"]])
     axes.set_ylim(0, 102)
     axes.set_xlabel("edges shown further on by (cm)", fontsize=8)
 
 
-def cameras(eyes: Eyes) -> Figure | None:
+def cameras(eyes: Eyes) -> Figure:
     """Success, traversal and safe footholds with the camera open, frozen and blind."""
     tried = courses(eyes)
-    made = figure(11.0, 3.2)
-    for axes, (name, heading) in zip(made.subplots(1, len(SHARES), sharey=True), SHARES, strict=True):
+    made = figure(9.0, 5.6)
+    panels = made.subplots(len(SHARES), 1, sharex=True, sharey=True)
+    for axes, (name, heading) in zip(panels, SHARES, strict=True):
         tidy(axes)
-        for number, camera in enumerate(CAMERAS):
-            for k, course in enumerate(tried):
-                row = next(r for r in of_course(eyes.cameras, course) if r["camera"] == camera)
-                if row[name] is None:
-                    continue
-                value, low, high = (100 * (row[f"{name}{end}"] or 0.0) for end in ("", "_low", "_high"))
-                at, label = k + 0.27 * (number - 1), camera if k == 0 and name == SHARES[0][0] else None
-                axes.bar(at, value, 0.25, color=_shade(number), label=label)
-                axes.errorbar(at, value, [[value - low], [high - value]], color="#222", lw=0.7)
-        axes.set_xticks(range(len(tried)), [two_lines(c) for c in tried], fontsize=6.5)
-        axes.set_title(heading, fontsize=10)
-        axes.set_ylim(0, 102)
-    made.axes[0].set_ylabel("%", fontsize=8)
-    made.legend(
-        loc="outside upper right", ncols=3, fontsize=8, frameon=False, title="camera", title_fontsize=8
-    )
+        axes.set_ylabel(f"{heading} (%)", fontsize=8)
+        for k, course in enumerate(tried):
+            for row in of_course(eyes.cameras, course):
+                _bar(axes, row, name, k)
+    panels[0].set_ylim(0, 102)
+    panels[-1].set_xticks(range(len(tried)), [two_lines(course) for course in tried], fontsize=8)
+    handles = [Patch(color=shade, label=f"camera {camera}") for camera, shade in SHADES.items()]
+    made.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9, frameon=False)
     return made
 
 
-def _shade(number: int) -> str:
-    return (COLOURS[0], COLOURS[5], "#6b6b6b")[number]
+def _bar(axes: Axes, row: Row, name: str, at: float) -> None:
+    if known(row, name) is None:
+        return
+    value, low, high = (100 * row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    at += 0.27 * (CAMERAS.index(row["camera"]) - 1)
+    axes.bar(at, value, 0.25, color=SHADES[row["camera"]])
+    axes.errorbar(at, value, [[value - low], [high - value]], color="#222", lw=0.8)

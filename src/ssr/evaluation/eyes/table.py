@@ -13,6 +13,7 @@ from ssr.evaluation.table import two_lines
 
 NOTHING = "–"
 SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe footholds"))
+FEW = 5  #: landings per trial; fewer are mostly those before the first obstacle
 CAPTION = "three figures: camera " + " / ".join(CAMERAS)
 
 
@@ -27,6 +28,11 @@ def with_interval(row: Row | None, name: str) -> tuple[str, str]:
 def _signed(value: float | None) -> str:
     text = NOTHING if value is None else f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+def known(row: Row, name: str) -> float | None:
+    """A share of a row of `Eyes.cameras`, unless too few landings say nothing about safe ones."""
+    return None if name == "sfr" and row["footholds"] < FEW * row["trials"] else row[name]
 
 
 def courses(eyes: Eyes) -> list[Course]:
@@ -45,7 +51,7 @@ def cells(eyes: Eyes, course: Course) -> list[tuple[str, str]]:
     made = [with_interval(sight, "edge_sight"), (error, ""), with_interval(phantom, "slope")]
     by_camera = {row["camera"]: row for row in of_course(eyes.cameras, course)}
     for name, _ in SHARES:
-        values = [by_camera[camera][name] for camera in CAMERAS]
+        values = [known(by_camera[camera], name) for camera in CAMERAS]
         made.append((" / ".join(NOTHING if v is None else f"{100 * v:.0f}" for v in values), ""))
     return made
 
