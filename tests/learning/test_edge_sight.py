@@ -1,11 +1,15 @@
 """Edge sight is 1 for the true map, 0 for its ramp, and tells terrain types apart."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import Tensor
 
-from ssr.learning.edge_sight import edge_sight, sawtooth
-from ssr.symmetry.vectors import BASE_MAP
+from ssr.learning.edge_sight import STRIDE, edge_sight, of_rollout, sawtooth
+from ssr.learning.rollout import Rollout
+from ssr.robots import load
+from ssr.symmetry.vectors import BASE_MAP, layouts
 from ssr.terrain.settings import TERRAIN_TYPES
 
 STAIRS, SLOPE = TERRAIN_TYPES.index("stairs"), TERRAIN_TYPES.index("slope")
@@ -57,3 +61,25 @@ def test_each_terrain_type_counts_its_own_maps_and_level_ground_shows_nothing() 
     kind = torch.tensor([STAIRS, gap, SLOPE]).repeat_interleave(20)
     found = edge_sight(decoded, true, kind)
     assert found == {"edge_sight/stairs": pytest.approx(1.0), "edge_sight/gap": 0.0}
+
+
+def test_a_rollout_is_judged_by_the_latents_that_acted_where_worlds_were_sound() -> None:
+    vectors = layouts(load("x2"), 16)
+    sizes = {
+        name: getattr(vectors, name).size for name in ("proprioception", "actor", "privileged", "action")
+    }
+    rollout = Rollout(steps=2 * STRIDE, num_envs=40, history=2, sizes=sizes, streams=("locomotion",))
+    rollout.privileged[..., vectors.privileged.slice("base_height_map")] = stairs(40)
+    rollout.actor[..., vectors.actor.slice("latent_base")] = torch.arange(40.0)[:, None]
+    rollout.terrain_type[:] = STAIRS
+    rollout.valid[:, 1:] = True
+    rollout.privileged[:, 0] = torch.nan
+
+    def networks(maps: Tensor) -> SimpleNamespace:
+        """A decoder that says the map whose number the latent holds."""
+        return SimpleNamespace(
+            layouts=vectors, decoders=SimpleNamespace(base=lambda latent: maps[latent[..., 0].long()])
+        )
+
+    assert of_rollout(rollout, networks(stairs(40))) == {"edge_sight/stairs": pytest.approx(1.0)}
+    assert of_rollout(rollout, networks(ramps(40))) == {"edge_sight/stairs": 0.0}

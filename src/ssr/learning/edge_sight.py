@@ -13,10 +13,13 @@ import torch
 from torch import Tensor
 
 from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.rollout import Rollout
+from ssr.networks.build import Networks
 from ssr.symmetry.vectors import BASE_MAP
 from ssr.terrain.settings import TERRAIN_TYPES
 
 FLAT = 1e-3  #: root mean square of a sawtooth, in units of the map, below which there is none
+STRIDE = 6  #: control steps from one sample of a rollout to the next
 
 
 @cache
@@ -66,3 +69,16 @@ def edge_sight(decoded: Tensor, true: Tensor, terrain_type: Tensor, ranks: Ranks
         for name, value in zip(TERRAIN_TYPES, seen, strict=True)
         if not value.isnan()
     }
+
+
+@torch.no_grad()
+def of_rollout(rollout: Rollout, networks: Networks, ranks: Ranks = ALONE) -> dict[str, float]:
+    """Edge sight of what the actor acted on, by terrain type; to be asked before the decoders learn from it.
+
+    One step of `STRIDE` is enough: the ground changes little from one step to the next.
+    """
+    some, layouts = slice(None, None, STRIDE), networks.layouts
+    valid = rollout.valid[some]
+    latent = layouts.actor.get(rollout.actor[some], "latent_base")[valid]
+    true = layouts.privileged.get(rollout.privileged[some], "base_height_map")[valid]
+    return edge_sight(networks.decoders.base(latent), true, rollout.terrain_type[some][valid], ranks)
