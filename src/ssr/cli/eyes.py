@@ -14,8 +14,8 @@ Edges: does the height map that it decodes from its memory show treads, gaps and
 Phantoms: the camera is shown the obstacles moved by shares of a tread, the ground stays as it is. Do the feet
 follow the eyes, and who falls? Cameras: success and footholds with the camera open, frozen and blind.
 
-    ssr eyes RUN                     40 trials per look, ten minutes of one core
-    ssr eyes RUN --trials 8 --seconds 10   a glance
+    ssr eyes RUN                            40 trials on every strip with every camera
+    ssr eyes RUN --trials 10 --seconds 10   a glance: two minutes of one core
 
 Writes RUN/eyes/eyes.json and eyes.html; the next report of `ssr eval` on the same weights includes them."""
 
@@ -27,7 +27,7 @@ class Options:
     terrain: str = "all"
     """One kind only: flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
     trials: int = 40
-    """Trials per look: one strip with one camera."""
+    """Trials per look: on one strip with one camera, or with one shift of what it shows."""
     seconds: float = 20.0
     """Length of a trial."""
     seed: int = 0

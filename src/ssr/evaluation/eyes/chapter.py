@@ -11,14 +11,14 @@ from ssr.evaluation.eyes import figures
 from ssr.evaluation.eyes.looks import FREEZE
 from ssr.evaluation.eyes.phantom import TREAD
 from ssr.evaluation.eyes.record import Eyes
-from ssr.evaluation.eyes.table import CAPTION, HEADINGS, cells, courses
+from ssr.evaluation.eyes.table import HEADINGS, by_camera, courses, seen
 from ssr.evaluation.figures.style import inline
 
 #: drawing, title, caption
 PICTURES: tuple[tuple[Callable[[Eyes], Figure | None], str, str], ...] = (
     (
         figures.looks,
-        "What it makes of what it sees",
+        "What it believes about the ground",
         "Moments of single trials, those with most to see, chosen by the ground alone. The policy acts on "
         "what its memory holds; decoded, that is the orange line. If it follows the grey steps, it sees "
         "edges; if it runs through them like a ramp, it does not. From above: light is high, the triangle is "
@@ -66,20 +66,26 @@ def chapter(eyes: Eyes, title_end: str = "") -> str:
 
 
 def _table(eyes: Eyes) -> str:
-    head = "<th>strip</th>" + "".join(f"<th>{name} ({unit})</th>" for name, unit in HEADINGS)
+    head = "<th>strip</th>" + "".join(f"<th>{_head(*heading)}</th>" for heading in HEADINGS)
     rows = []
     for course in courses(eyes):
-        shown = [f"{value}<small>{ends}</small>" if ends else value for value, ends in cells(eyes, course)]
+        shown = [f"{value}<small>{ends}</small>" if ends else value for value, ends in seen(eyes, course)]
+        shown += map("<br>".join, by_camera(eyes, course))
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in (course.title, *shown)) + "</tr>")
     head, body = f"<thead><tr>{head}</tr></thead>", f"<tbody>{''.join(rows)}</tbody>"
     return f"<div class='scroll'><table>{head}{body}</table></div>"
+
+
+def _head(name: str, unit: str) -> str:
+    return f"{name} ({unit})" if unit else name
 
 
 def _definitions() -> str:
     return f"""<p class='soft'>
 <b>edges seen</b>: correlation of the decoded height map's sawtooth with the true one's, the sawtooth being
 what is left of a map without the plane that fits it best: 1 for the true map, 0 for its ramp.
-<b>map error</b>: root mean square of decoded minus true heights.
+<b>error</b>: root mean square of decoded minus true heights.
 <b>feet follow</b>: how far landings move for each centimetre that the camera shows the edges moved: 1 for
 feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * TREAD:g} cm where
-there is none. {CAPTION.capitalize()}. Small figures: 95 % intervals.</p>"""
+there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for each
+camera. Small figures: 95 % intervals.</p>"""

@@ -20,6 +20,7 @@ from ssr.vision.heightmap import BASE_X, BASE_Y
 
 SEEN, IDEAL = "#d55e00", "#009e73"
 MOMENTS = {"stairs_up": 2, "stairs_down": 2}  #: how many are shown; one of every other kind
+LABELS = ("success", "traversal", "safe footholds")  #: of SHARES, where there is room
 SHADES = {"open": COLOURS[0], "frozen": COLOURS[5], "blind": COLOURS[6]}
 LEAST_RANGE = 0.12  #: m of height that a picture spans at least
 
@@ -49,7 +50,7 @@ def looks(eyes: Eyes) -> Figure | None:
     titles = (
         "what the camera sees\n(yellow near, dark far)",
         "the ground,\nfrom above",
-        "what it makes of it,\nfrom above",
+        "what it believes,\nfrom above",
         "from the side",
     )
     for axes, title in zip(grid[0], titles, strict=True):
@@ -91,11 +92,11 @@ def _side(axes: Axes, moment: Row, middle: float, half: float) -> None:
     columns = decoded.shape[1]
     said = decoded[:, columns // 2 - 1 : columns // 2 + 1].mean(axis=1)
     rows = np.linspace(*BASE_X, len(said))
-    low, high = middle - 1.6 * half, middle + 1.6 * half
+    low, high = middle - 1.5 * half, middle + 2.3 * half
     axes.fill_between(along, ground, low - 1.0, color=GROUND, lw=0)
     axes.plot(along, ground, color=GROUND_EDGE, lw=1.6, label="the ground")
-    axes.plot(rows, said, "o-", color=SEEN, ms=3.5, lw=1.8, label="what it makes of it")
-    axes.plot(0, high - 0.12 * (high - low), marker=">", ms=9, color="black", ls="", label="the robot")
+    axes.plot(rows, said, "o-", color=SEEN, ms=3.5, lw=1.8, label="what the robot believes")
+    axes.plot(0, high - 0.1 * (high - low), marker=">", ms=9, color="black", ls="", label="the robot")
     axes.set_ylim(low, high)
     axes.set_xlim(*BASE_X)
     axes.set_ylabel("height (m)", fontsize=8)
@@ -211,9 +212,9 @@ def cameras(eyes: Eyes) -> Figure:
     tried = courses(eyes)
     made = figure(9.0, 5.6)
     panels = made.subplots(len(SHARES), 1, sharex=True, sharey=True)
-    for axes, (name, heading) in zip(panels, SHARES, strict=True):
+    for axes, (name, _), label in zip(panels, SHARES, LABELS, strict=True):
         tidy(axes)
-        axes.set_ylabel(f"{heading} (%)", fontsize=8)
+        axes.set_ylabel(f"{label} (%)", fontsize=9)
         for k, course in enumerate(tried):
             for row in of_course(eyes.cameras, course):
                 _bar(axes, row, name, k)
