@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -204,9 +203,3 @@ def _written(moment: Moment) -> dict[str, Any]:
         "image": np.round(moment.image.astype(float), 2).tolist(),
         **heights,
     }
-
-
-def row_for(rows: Sequence[Row], course: Course) -> Row | None:
-    """The row of a course, where there is one."""
-    wanted = (course.kind, course.text)
-    return next((row for row in rows if (row["terrain"], row["setting"]) == wanted), None)
