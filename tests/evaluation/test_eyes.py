@@ -16,7 +16,7 @@ from ssr.evaluation import report, results, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.eyes import record
-from ssr.evaluation.eyes.examine import Request, examine, phantom_row
+from ssr.evaluation.eyes.examine import Examination, examine, phantom_row
 from ssr.evaluation.eyes.looks import Walk
 from ssr.evaluation.eyes.phantom import edges_of, phantom, shares_of, tread_of
 from ssr.evaluation.trials import FELL, LASTED
@@ -131,7 +131,7 @@ def test_a_blind_camera_shows_nothing(run: Path) -> None:
 
 @pytest.fixture(scope="module")
 def examined(run: Path) -> Path:
-    request = Request(
+    request = Examination(
         source=str(run), courses=(GAP,), trials=2, conditions=Conditions(seconds=4.0, seed=1)
     )  # an untrained policy falls at once: quick, and a record must hold whatever happens
     eyes = examine(request, Console(quiet=True))

@@ -46,11 +46,11 @@ def run(argv: list[str]) -> int:
 
     from ssr.evaluation import courses, report
     from ssr.evaluation.conditions import Conditions
-    from ssr.evaluation.eyes.examine import Request, examine
+    from ssr.evaluation.eyes.examine import Examination, examine
     from ssr.evaluation.eyes.table import table
     from ssr.evaluation.workers import cores
 
-    request = Request(
+    request = Examination(
         source=options.run,
         iteration=options.snapshot,
         courses=tuple(courses.choose(("standard",), options.terrain, None)),

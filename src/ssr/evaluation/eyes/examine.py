@@ -20,7 +20,7 @@ from ssr.evaluation.eyes.landings import Landings, at_edges, on_treads, slope
 from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, Walk, looks_at, under
 from ssr.evaluation.eyes.phantom import STAIRS, shares_of, tread_of
 from ssr.evaluation.eyes.record import EYES, Eyes
-from ssr.evaluation.eyes.sight import Moment, Sight, edges_seen, map_error
+from ssr.evaluation.eyes.sight import Glimpse, Sight, edges_seen, map_error
 from ssr.evaluation.intervals import Estimate, wilson
 from ssr.evaluation.measures import Row, row_of
 from ssr.evaluation.store import code_digest
@@ -32,7 +32,9 @@ Key = tuple[Camera, float]  #: camera, shift
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Examination:
+    """What is to be found out, and about whom."""
+
     source: str  #: what `subject.load` takes
     iteration: int | None = None  #: of the snapshot, instead of the newest weights
     courses: tuple[Course, ...] = SETS["standard"]
@@ -59,7 +61,7 @@ class Request:
         return base if self.iteration is None else base / f"iteration-{self.iteration:06d}"
 
 
-def examine(request: Request, console: Console) -> Eyes:
+def examine(request: Examination, console: Console) -> Eyes:
     """Take all looks and write them down."""
     tried = subject.load(request.source, request.iteration)
     if tried.camera is None or tried.networks is None:
@@ -89,7 +91,7 @@ def examine(request: Request, console: Console) -> Eyes:
     return eyes
 
 
-def _walks(request: Request, tried: subject.Subject, console: Console) -> dict[Course, dict[Key, Walk]]:
+def _walks(request: Examination, tried: subject.Subject, console: Console) -> dict[Course, dict[Key, Walk]]:
     """All looks, chunk by chunk over the workers."""
     jobs = [
         look
@@ -193,7 +195,7 @@ def _number(value: float) -> float | None:
     return round(value, 6) if isfinite(value) else None
 
 
-def _written(moment: Moment) -> dict[str, Any]:
+def _written(moment: Glimpse) -> dict[str, Any]:
     """Heights to the millimetre, depths to the centimetre."""
     heights = {name: np.round(getattr(moment, name), 3).tolist() for name in ("true", "decoded", "ground")}
     return {

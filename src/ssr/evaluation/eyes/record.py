@@ -11,14 +11,11 @@ from ssr import __version__
 from ssr.errors import UserError
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.measures import Row
+from ssr.evaluation.results import OtherFormat
 from ssr.learning.writing import write_json
 
 EYES, RECORD, PAGE = "eyes", "eyes.json", "eyes.html"
 FORMAT = 1
-
-
-class OtherFormat(UserError):
-    """A record of another version, measured by other rules."""
 
 
 @dataclass(kw_only=True)

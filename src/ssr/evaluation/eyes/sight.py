@@ -25,7 +25,7 @@ RESAMPLES = 400
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class Glimpse:
     """One look at the ground. Heights in m above where level ground would be under the standing robot."""
 
     seconds: float  #: since the trial began
@@ -42,7 +42,7 @@ class Sight:
     """n trials, a ages of the image in control steps."""
 
     sums: np.ndarray  #: (n, a, 5): `edge_sight.moments` and squared error (m²), added up, and number of maps
-    moments: tuple[Moment, ...]
+    moments: tuple[Glimpse, ...]
 
     @staticmethod
     def joined(parts: list[Sight]) -> Sight:
@@ -66,7 +66,7 @@ class Watcher:
         self.scale = torch.as_tensor(scale, dtype=torch.float32)  #: units of the layout per metre
         ages = self.camera.config.latency + self.camera.config.period
         self.sums = torch.zeros(worlds.env.num_envs, ages, 5, dtype=torch.float64)
-        self.best: dict[int, tuple[float, Moment]] = {}  #: by world, with how much there is to be seen
+        self.best: dict[int, tuple[float, Glimpse]] = {}  #: by world, with how much there is to be seen
 
     def begin(self, worlds: int) -> None:
         self.networks.eval()
@@ -108,7 +108,7 @@ class Watcher:
             if SCENE[0] < behind[world] < SCENE[1] and much > self.best.get(world, (0.0,))[0]:
                 self.best[world] = (much, self._moment(world, decoded, true, observation.depth))
 
-    def _moment(self, world: int, decoded: Tensor, true: Tensor, depth: Tensor) -> Moment:
+    def _moment(self, world: int, decoded: Tensor, true: Tensor, depth: Tensor) -> Glimpse:
         env, state = self.worlds.env, self.worlds.env.simulator.state()
         grid = lambda maps: -maps[world].view(BASE_MAP).numpy().astype(np.float64)
         x, y, z = state.base_position[world].tolist()
@@ -116,7 +116,7 @@ class Watcher:
         along = np.arange(BASE_X[0], BASE_X[1] + FINE / 2, FINE)
         yaw = float(state.yaw[world])
         line = np.stack([x + along * np.cos(yaw), y + along * np.sin(yaw)], axis=1)
-        return Moment(
+        return Glimpse(
             seconds=self.worlds.steps * env.config.control_period,
             x=x,
             age=int(self.camera.age[world]),
