@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.evaluation.actors import Actor
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, TrialWorlds, worlds_for
+from ssr.learning.algorithm import Actor
 from ssr.task.env import TraversalEnv
 from ssr.task.terminations import BEHIND_START
 from ssr.task.transition import Transition

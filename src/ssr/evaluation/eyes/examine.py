@@ -64,7 +64,7 @@ class Examination:
 def examine(request: Examination, console: Console) -> Eyes:
     """Take all looks and write them down."""
     tried = subject.load(request.source, request.iteration)
-    if tried.camera is None or tried.networks is None:
+    if tried.camera is None or tried.policy is None or tried.policy.decode is None:
         raise UserError(f"{request.source} has no eyes: give a run directory made by `ssr train`.")
     walks = _walks(request, tried, console)
     eyes = Eyes(

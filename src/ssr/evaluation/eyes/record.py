@@ -12,7 +12,7 @@ from ssr.errors import UserError
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.measures import Row
 from ssr.evaluation.results import OtherFormat
-from ssr.learning.writing import write_json
+from ssr.files import write_json
 
 EYES, RECORD, PAGE = "eyes", "eyes.json", "eyes.html"
 FORMAT = 1

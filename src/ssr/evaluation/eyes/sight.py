@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.evaluation.actors import NetworkActor
 from ssr.evaluation.intervals import Estimate
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import TrialWorlds
@@ -56,20 +55,18 @@ class Watcher:
     """
 
     def __init__(self, subject: Subject, worlds: TrialWorlds) -> None:
-        if subject.networks is None or worlds.env.camera is None:
-            raise UserError(f"{subject.name} has no eyes: it neither sees a camera image nor decodes a map.")
-        self.networks = subject.networks
-        self.actor = NetworkActor(self.networks.policy())
+        if worlds.env.camera is None or subject.policy is None or subject.policy.decode is None:
+            raise UserError(f"{subject.name} has no eyes: it must see camera images and decode height maps.")
+        self.decode, self.actor = subject.policy.decode, subject.policy.actor()
         self.worlds, self.camera = worlds, worlds.env.camera
-        layout = self.networks.layouts.privileged
-        scale = next(s for s in layout if s.name == "base_height_map").scale
+        self.layout = worlds.env.layouts.privileged
+        scale = next(s for s in self.layout if s.name == "base_height_map").scale
         self.scale = torch.as_tensor(scale, dtype=torch.float32)  #: units of the layout per metre
         ages = self.camera.config.latency + self.camera.config.period
         self.sums = torch.zeros(worlds.env.num_envs, ages, 5, dtype=torch.float64)
         self.best: dict[int, tuple[float, Glimpse]] = {}  #: by world, with how much there is to be seen
 
     def begin(self, worlds: int) -> None:
-        self.networks.eval()
         self.actor.begin(worlds)
 
     @torch.inference_mode()
@@ -80,15 +77,11 @@ class Watcher:
         whole = (ahead + BASE_X[0] > env.field.first_edge) & (ahead + BASE_X[1] < env.field.last_edge)
         chosen = (whole & self.worlds.running).nonzero().squeeze(-1)
         if len(chosen):
-            true = self.networks.layouts.privileged.get(observation.privileged, "base_height_map")
-            decoded, true = self.decoded() / self.scale, true / self.scale
+            true = self.layout.get(observation.privileged, "base_height_map")
+            decoded, true = self.decode(self.actor) / self.scale, true / self.scale
             teeth = self._add(chosen, decoded[chosen], true[chosen])
             self._keep(chosen, teeth, decoded, true, observation)
         return action
-
-    def decoded(self) -> Tensor:
-        """(n, 180) base height maps that the policy's memory holds now, in the layout's units."""
-        return self.networks.decoders(self.networks.encoder.latents(self.actor.hidden)).base_height_map
 
     def _add(self, worlds: Tensor, decoded: Tensor, true: Tensor) -> Tensor:
         """Takes in maps (m, 180) of these (m,) worlds; (m,) how much there was to be seen."""
