@@ -16,7 +16,7 @@ from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.evaluate import progress_bar
-from ssr.evaluation.eyes.landings import Landings, at_edges, on_treads, slope
+from ssr.evaluation.eyes.landings import Footfalls, at_edges, on_treads, slope
 from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, Walk, looks_at, under
 from ssr.evaluation.eyes.phantom import STAIRS, shares_of, tread_of
 from ssr.evaluation.eyes.record import EYES, Eyes
@@ -155,13 +155,13 @@ def phantom_row(course: Course, walks: dict[float, Walk]) -> Row:
     return {"tread": tread, **_interval("slope", slope(shares, found, tread)), "shifts": rows}
 
 
-def _landings(course: Course, walk: Walk) -> Landings:
+def _landings(course: Course, walk: Walk) -> Footfalls:
     if course.kind in STAIRS:
         return on_treads(walk.trials, walk.edges, tread_of(course))
     return at_edges(walk.trials, walk.edges)
 
 
-def _places(course: Course, landings: Landings, tread: float) -> Row:
+def _places(course: Course, landings: Footfalls, tread: float) -> Row:
     """Mean places with the standard deviation of each under resampling, m."""
     drawn = landings.resampled(np.random.default_rng(0))
     if course.kind in STAIRS:

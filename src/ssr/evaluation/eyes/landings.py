@@ -23,7 +23,7 @@ RISE, DROP = 0, 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Landings:
+class Footfalls:
     """What the landings of n trials add up to. g groups: one on stairs, else landings at rises and at drops.
 
     sums (g, n): on stairs complex, a unit vector per landing at the angle of its phase; else m past the edge.
@@ -50,17 +50,17 @@ class Landings:
         return self.mean(rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(float))
 
 
-def on_treads(trials: Trials, edges: Sequence[np.ndarray], tread: float) -> Landings:
+def on_treads(trials: Trials, edges: Sequence[np.ndarray], tread: float) -> Footfalls:
     """Phases of all landings on stairs, from the back edge of each tread; edges[i] (k, 2) of trial i."""
     sums, counts = np.zeros((1, trials.count), dtype=complex), np.zeros((1, trials.count))
     for trial, x in enumerate(_per_trial(trials)):
         at = edges[trial][:, 0]
         x = x[(x > at[ARRIVED]) & (x < at[-1])]
         sums[0, trial], counts[0, trial] = np.exp(2j * np.pi * (x - at[0]) / tread).sum(), len(x)
-    return Landings(sums=sums, counts=counts)
+    return Footfalls(sums=sums, counts=counts)
 
 
-def at_edges(trials: Trials, edges: Sequence[np.ndarray]) -> Landings:
+def at_edges(trials: Trials, edges: Sequence[np.ndarray]) -> Footfalls:
     """The landing next to every edge on its high side, m past it, at rises and at drops."""
     sums, counts = np.zeros((2, trials.count)), np.zeros((2, trials.count))
     for trial, x in enumerate(_per_trial(trials)):
@@ -71,7 +71,7 @@ def at_edges(trials: Trials, edges: Sequence[np.ndarray]) -> Landings:
                 group = RISE if rise > 0 else DROP
                 sums[group, trial] += high[np.abs(high).argmin()]
                 counts[group, trial] += 1
-    return Landings(sums=sums, counts=counts)
+    return Footfalls(sums=sums, counts=counts)
 
 
 def _per_trial(trials: Trials) -> list[np.ndarray]:
@@ -106,7 +106,7 @@ def edge_slope(shares: np.ndarray, means: np.ndarray, numbers: np.ndarray) -> np
     return above / below if below > 0 else np.full_like(above, np.nan)
 
 
-def slope(shares: Sequence[float], found: Sequence[Landings], tread: float) -> Estimate:
+def slope(shares: Sequence[float], found: Sequence[Footfalls], tread: float) -> Estimate:
     """By how much landings move per shift shown: 1 for feet that follow the eyes, 0 for feet that do not.
 
     With a 95 % interval from resampled trials. Not a number where there are too few landings.
