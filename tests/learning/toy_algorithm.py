@@ -48,6 +48,7 @@ class ReflexActor:
 
 class ReflexPolicy:
     imagine = None
+    decode = None
 
     def __init__(self, network):
         self.network = network

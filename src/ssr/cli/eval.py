@@ -59,6 +59,8 @@ class EvalOptions:
     """Stress: kilograms on the base."""
     freeze_depth: float | None = None
     """Stress: seconds after which the camera shows nothing new."""
+    blind: bool = False
+    """Stress: the camera shows nothing at all."""
     workers: int = 0
     """Processes; 0: one per core."""
     fresh: bool = False
@@ -87,6 +89,7 @@ def run(argv: list[str]) -> int:
         friction=options.friction,
         payload=options.payload,
         freeze_depth=options.freeze_depth,
+        blind=options.blind,
     )
     sets = tuple(dict.fromkeys((*options.settings, *(("sweep",) if options.sweep else ()))))
     request = Request(

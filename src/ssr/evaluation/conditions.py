@@ -45,6 +45,7 @@ class Conditions:
     friction: float | None = None  #: between sole and ground, as it acts
     payload: float | None = None  #: kg on the base
     freeze_depth: float | None = None  #: s, from when on the camera shows nothing new
+    blind: bool = False  #: the camera shows nothing: every pixel is at its far limit
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -67,7 +68,7 @@ class Conditions:
         """`push-1_friction-0.3`; empty for the usual trials."""
         words = [] if self.speed == SPEED else [f"speed-{self.speed:g}"]
         words += [] if self.look_ahead == LOOK_AHEAD else [f"look-ahead-{self.look_ahead:g}"]
-        words += [name for name in ("nominal", "sensor") if getattr(self, name)]
+        words += [name for name in ("nominal", "sensor", "blind") if getattr(self, name)]
         for name in ("push", "friction", "payload", "freeze_depth"):
             value = getattr(self, name)
             if value is not None:

@@ -103,6 +103,7 @@ def _begin(request: Request, tried: subject.Subject) -> Results:
         conditions=request.conditions,
         iteration=tried.iteration,
         robot=tried.robot.name,
+        policy=tried.digest,
         run=request.run,
         chunk=request.chunk,
     )
@@ -181,7 +182,7 @@ def _do(plan: list[_Part], request: Request, task: TaskConfig, console: Console)
     if not jobs:
         return
     steps = task.control_steps(request.conditions.seconds)
-    with _bar(console) as progress:
+    with progress_bar(console) as progress:
         line = progress.add_task("trials", total=missing * steps)
 
         def receive(job: Job, trials: Trials) -> None:
@@ -201,7 +202,8 @@ class _Rate(ProgressColumn):
         return Text("" if speed is None else f"{speed:,.0f} steps/s", style="progress.data.speed")
 
 
-def _bar(console: Console) -> Progress:
+def progress_bar(console: Console) -> Progress:
+    """Of work that is counted in control steps."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

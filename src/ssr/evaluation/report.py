@@ -8,6 +8,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ssr.evaluation.eyes.chapter import chapter
+from ssr.evaluation.eyes.record import PAGE, Eyes, of_policy
 from ssr.evaluation.figures import difficulty, footholds, symmetry, training
 from ssr.evaluation.figures.style import colour, inline
 from ssr.evaluation.measures import TRAVERSED, Row
@@ -87,9 +89,19 @@ img { max-width: 100%; height: auto; display: block; margin: .4rem 0; }
 
 def write(results: Sequence[Results], path: Path | None = None) -> Path:
     """The report of one policy or of several; by default beside the first one's results."""
-    target = path or results[0].folder / REPORT
+    return _put(path or results[0].folder / REPORT, page(results))
+
+
+def write_eyes(eyes: Eyes, folder: Path) -> Path:
+    """The page about a policy's eyes alone."""
+    return _put(
+        folder / PAGE, _document(f"{eyes.name} – eyes", f"<h1>{escape(eyes.name)}</h1>{chapter(eyes)}")
+    )
+
+
+def _put(target: Path, text: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_text(target, page(results))
+    write_text(target, text)
     return target
 
 
@@ -103,11 +115,18 @@ def page(results: Sequence[Results]) -> str:
         if made is not None:
             parts.append(f"<h2>{heading}</h2>{inline(made, heading)}<p class='soft'>{caption}</p>")
     parts.append(_quality(results))
-    body = "\n".join(part for part in parts if part)
+    for result in results:
+        eyes = of_policy(result.run, result.policy)
+        if eyes is not None:
+            parts.append(chapter(eyes, f" – {result.name}" if several else ""))
+    return _document(f"{title} – evaluation", "\n".join(part for part in parts if part))
+
+
+def _document(title: str, body: str) -> str:
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)} – evaluation</title><style>{STYLE}</style></head>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
         f"<body>\n{body}\n</body></html>\n"
     )
 

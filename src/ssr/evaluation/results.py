@@ -19,7 +19,7 @@ from ssr.files import write_json
 from ssr.learning.run_directory import METRICS, read_metrics
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
-FORMAT = 5  #: raised whenever results are measured by other rules
+FORMAT = 6  #: raised whenever results are measured by other rules, or hold something else
 
 
 class OtherFormat(UserError):
@@ -34,6 +34,7 @@ class Results:
     conditions: Conditions
     iteration: int | None = None  #: of training
     robot: str = ""
+    policy: str = ""  #: digest of the policy alone
     rows: list[Row] = field(default_factory=list)
     snapshots: list[Row] = field(default_factory=list)  #: rows with their `iteration`
     directions: dict[str, Any] | None = None
@@ -74,6 +75,7 @@ class Results:
             "name": self.name,
             "robot": self.robot,
             "iteration": self.iteration,
+            "policy": self.policy,
             "digest": self.digest,
             "chunk": self.chunk,
             "conditions": self.conditions.as_dict(),
@@ -103,6 +105,7 @@ def load(folder: Path, run: Path | None = None) -> Results:
             conditions=Conditions(**content["conditions"]),
             iteration=content["iteration"],
             robot=content["robot"],
+            policy=content["policy"],
             rows=content["rows"],
             snapshots=content["snapshots"],
             directions=content["directions"],

@@ -13,7 +13,8 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.subject import Subject
-from ssr.evaluation.worlds import CHUNK, worlds_for
+from ssr.evaluation.worlds import CHUNK, TrialWorlds, worlds_for
+from ssr.learning.algorithm import Actor
 from ssr.task.env import TraversalEnv
 from ssr.task.terminations import BEHIND_START
 from ssr.task.transition import Transition
@@ -84,8 +85,19 @@ def run_trials(
     `report` hears of control steps done, those of resting worlds included.
     """
     worlds = worlds_for(subject, course, conditions, first, count, chunk)
-    env, total = worlds.env, worlds.env.config.control_steps(conditions.seconds)
-    actor = subject.actor()
+    return follow(worlds, subject.actor(), first % chunk, count, report)
+
+
+def follow(
+    worlds: TrialWorlds,
+    actor: Actor,
+    offset: int,
+    count: int,
+    report: Callable[[int], None] = lambda steps: None,
+) -> Trials:
+    """The trials of the worlds `offset` to `offset + count`, from their beginning to their end."""
+    env, chunk = worlds.env, worlds.env.num_envs
+    total = env.config.control_steps(worlds.conditions.seconds)
     actor.begin(chunk)
     recorder = FootRecorder(chunk, env.layouts.privileged)
     ending = torch.full((chunk,), LASTED, dtype=torch.int8)
@@ -108,7 +120,7 @@ def run_trials(
             reported = number
         observation = worlds.observe()
     report((total - reported) * count)
-    mine = slice(first % chunk, first % chunk + count)
+    mine = slice(offset, offset + count)
     return _written(
         recorder,
         mine.start,

@@ -1,4 +1,4 @@
-"""Chunks of trials over processes of one thread each, which is the fastest way on a CPU."""
+"""Jobs of one policy over processes of one thread each, which is the fastest way on a CPU."""
 
 from __future__ import annotations
 
@@ -9,14 +9,31 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, Protocol
 
 from ssr.errors import UserError
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
+from ssr.evaluation.subject import Subject, load
 from ssr.evaluation.trials import Trials, run_trials
 
 POLL = 0.5  #: s between two looks at whether all workers live
+
+Progress = Callable[[int], None]  #: hears of control steps done
+Receiver = Callable[[Any, Any], None]  #: takes a job and what came of it
+
+
+class Work(Protocol):
+    """Something to find out about a policy; it travels to the process that does it."""
+
+    @property
+    def source(self) -> str:
+        """What `subject.load` takes."""
+
+    @property
+    def iteration(self) -> int | None: ...
+
+    def run(self, subject: Subject, progress: Progress) -> Any: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,16 +48,15 @@ class Job:
     count: int
     chunk: int  #: worlds side by side
 
-
-Progress = Callable[[int], None]  #: hears of control steps done
-Receiver = Callable[[Job, Trials], None]  #: takes a finished chunk
+    def run(self, subject: Subject, progress: Progress) -> Trials:
+        return run_trials(subject, self.course, self.conditions, self.first, self.count, progress, self.chunk)
 
 
 def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def work(jobs: Sequence[Job], workers: int, progress: Progress, receive: Receiver) -> None:
+def work(jobs: Sequence[Work], workers: int, progress: Progress, receive: Receiver) -> None:
     """Do all jobs, in this process or in several."""
     if workers == 1 or len(jobs) == 1:
         _here(jobs, progress, receive)
@@ -55,16 +71,14 @@ class _Bench:
         self.key: tuple[str, int | None] | None = None
         self.subject: Any = None
 
-    def do(self, job: Job, progress: Progress) -> Trials:
-        from ssr.evaluation import subject
-
+    def do(self, job: Work, progress: Progress) -> Any:
         if self.key != (job.source, job.iteration):
             self.key = (job.source, job.iteration)
-            self.subject = subject.load(*self.key)
-        return run_trials(self.subject, job.course, job.conditions, job.first, job.count, progress, job.chunk)
+            self.subject = load(*self.key)
+        return job.run(self.subject, progress)
 
 
-def _here(jobs: Sequence[Job], progress: Progress, receive: Receiver) -> None:
+def _here(jobs: Sequence[Work], progress: Progress, receive: Receiver) -> None:
     import torch
 
     threads = torch.get_num_threads()
@@ -77,7 +91,7 @@ def _here(jobs: Sequence[Job], progress: Progress, receive: Receiver) -> None:
         torch.set_num_threads(threads)
 
 
-def _apart(jobs: Sequence[Job], workers: int, progress: Progress, receive: Receiver) -> None:
+def _apart(jobs: Sequence[Work], workers: int, progress: Progress, receive: Receiver) -> None:
     context = multiprocessing.get_context("spawn")
     todo: Any = context.Queue()
     said: Any = context.Queue()
@@ -102,7 +116,7 @@ def _apart(jobs: Sequence[Job], workers: int, progress: Progress, receive: Recei
 
 
 def _listen(
-    said: Any, processes: Sequence[BaseProcess], jobs: Sequence[Job], progress: Progress, receive: Receiver
+    said: Any, processes: Sequence[BaseProcess], jobs: Sequence[Work], progress: Progress, receive: Receiver
 ) -> None:
     finished = 0
     while finished < len(jobs):
@@ -118,9 +132,9 @@ def _listen(
         match message:
             case ("steps", steps):
                 progress(steps)
-            case ("done", number, trials):
+            case ("done", number, found):
                 finished += 1
-                receive(jobs[number], trials)
+                receive(jobs[number], found)
             case ("failed", text):
                 raise UserError(text)
 
@@ -134,8 +148,8 @@ def _worker(todo: Any, said: Any) -> None:
     while (item := todo.get()) is not None:
         number, job = item
         try:
-            trials = bench.do(job, lambda steps: said.put(("steps", steps)))
+            found = bench.do(job, lambda steps: said.put(("steps", steps)))
         except UserError as error:
             said.put(("failed", str(error)))
             return
-        said.put(("done", number, trials))
+        said.put(("done", number, found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from ssr.robots.spec import RobotSpec
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.transition import Observation, Transition
+from ssr.terrain.field import TerrainField
 from ssr.terrain.kinds import APRON
 from ssr.terrain.strip import make_strip
 from ssr.terrain.tile import Tile
@@ -62,7 +63,8 @@ class TrialWorlds:
     """One trial in each world: `begin`, then `step` until all are over. A world whose trial is over rests.
 
     What world i meets (start, dynamics, delays, pushes, noise) follows from `seeds[i]` alone. `asked` (n,)
-    bool: worlds to run at all, the others rest from the beginning.
+    bool: worlds to run at all, the others rest from the beginning. `shown`: what the cameras see instead of
+    the tiles; bodies and feet never meet it.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class TrialWorlds:
         seeds: Sequence[int],
         conditions: Conditions,
         asked: Tensor | None = None,
+        shown: Sequence[Tile] | None = None,
     ) -> None:
         ideal, self.sensor = conditions.camera(camera) if camera else (None, SensorConfig())
         self.conditions, self.camera, self.tiles = conditions, ideal, list(tiles)
@@ -86,6 +89,9 @@ class TrialWorlds:
             pool=max(len(tile.boxes) for tile in tiles),
             bank=GivenTiles(tiles),
         )
+        if shown is not None:
+            self.env.shown = TerrainField(len(shown), max(len(tile.boxes) for tile in shown))
+            self.env.shown.place(range(len(shown)), shown)
         self.env.randomize(torch.arange(len(tiles)))  # so that the first world's luck pays for no one else
         self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.env.set_bootstrap(0.0)  # the paper's endings: standing still is none
@@ -115,8 +121,11 @@ class TrialWorlds:
         return self._as_seen(self.env.restart(torch.zeros(self.env.num_envs, dtype=torch.bool)))
 
     def _as_seen(self, observation: Observation) -> Observation:
-        """What the sensor makes of the images, or the last image if the camera is frozen."""
+        """What the sensor makes of the images; the last one if the camera is frozen, none if it is blind."""
         fresh = observation.depth_fresh
+        if self.conditions.blind and self.camera is not None:
+            nothing = torch.full_like(observation.depth, self.camera.far)
+            return replace(observation, depth=nothing)
         frozen = self.conditions.freeze_depth
         if frozen is not None and self.steps > 0 and self.steps * self.env.config.control_period >= frozen:
             fresh = torch.zeros_like(fresh)
@@ -132,12 +141,19 @@ class TrialWorlds:
 
 
 def worlds_for(
-    subject: Subject, course: Course, conditions: Conditions, first: int, count: int, chunk: int = CHUNK
+    subject: Subject,
+    course: Course,
+    conditions: Conditions,
+    first: int,
+    count: int,
+    chunk: int = CHUNK,
+    shown: Callable[[Tile], Tile] | None = None,
 ) -> TrialWorlds:
     """Worlds for the trials `first` to `first + count` of a course, all of one chunk.
 
     There are always `chunk` worlds, and trial i is always world i modulo `chunk`: vectorized arithmetic
     rounds differently in arrays of other sizes and at other places, and a walk amplifies that to another one.
+    `shown` makes of each strip the one that the camera sees in its stead.
     """
     offset = first % chunk
     if offset + count > chunk:
@@ -147,4 +163,5 @@ def worlds_for(
     asked[offset : offset + count] = True
     strips = strips_for(course, [seed_of("strip", conditions.seed, course.key, i) for i in numbers])
     seeds = [seed_of("trial", conditions.seed, course.key, i) for i in numbers]
-    return TrialWorlds(subject.robot, subject.task, subject.camera, strips, seeds, conditions, asked)
+    seen = None if shown is None else [shown(strip) for strip in strips]
+    return TrialWorlds(subject.robot, subject.task, subject.camera, strips, seeds, conditions, asked, seen)

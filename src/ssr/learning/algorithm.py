@@ -33,6 +33,11 @@ class Actor(Protocol):
         """Actions (n, A) for what all worlds see."""
 
 
+Decode = Callable[[Actor], Tensor]
+"""One of the policy's own actors → the base height maps (n, 180) that its memory holds after the last `act`,
+as the privileged state's `base_height_map`."""
+
+
 class PolicyModule(Protocol):
     """The acting network as a robot runs it; `nn.Module`s with these members are."""
 
@@ -58,6 +63,8 @@ class Policy(Protocol):
     def network(self) -> PolicyModule: ...
     @property
     def imagine(self) -> Imagine | None: ...
+    @property
+    def decode(self) -> Decode | None: ...
 
     def actor(self) -> Actor:
         """Somebody to act in trials, with a memory of its own."""

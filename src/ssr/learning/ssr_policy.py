@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from ssr.learning.algorithm import Imagine
+from ssr.learning.algorithm import Actor, Imagine
 from ssr.learning.config import TrainConfig
 from ssr.motion.frames import WINDOW
 from ssr.networks.build import Networks
@@ -46,6 +46,11 @@ class SSRPolicy:
 
     def actor(self) -> SSRActor:
         return SSRActor(self.network)
+
+    @torch.inference_mode()
+    def decode(self, actor: Actor) -> Tensor:
+        assert isinstance(actor, SSRActor)
+        return self.networks.decoders.base(self.networks.encoder.latents(actor.hidden).base)
 
     def weights(self) -> dict[str, Tensor]:
         return self.networks.state_dict()

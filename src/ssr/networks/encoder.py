@@ -76,7 +76,7 @@ class CrossModalEncoder(nn.Module):
         """One control step of n robots: (n, h, P), (n, C), (n, H) → latents and the next hidden state."""
         motion = self.motion(self.flatten(history))
         hidden = self.memory.step(self.join(motion, image_features), hidden)
-        return self._latents(hidden), hidden
+        return self.latents(hidden), hidden
 
     def sequence(
         self, history: Tensor, image_features: Tensor, frame_index: Tensor, hidden: Tensor, resets: Tensor
@@ -90,9 +90,10 @@ class CrossModalEncoder(nn.Module):
         motion = self.motion(self.flatten(history))
         seen = image_features.index_select(0, frame_index.flatten()).unflatten(0, frame_index.shape)
         states = self.memory.sequence(self.join(motion, seen), hidden, resets)
-        return self._latents(states), states[-1]
+        return self.latents(states), states[-1]
 
-    def _latents(self, hidden: Tensor) -> Latents:
+    def latents(self, hidden: Tensor) -> Latents:
+        """What a memory (..., H) says; `step` and `sequence` return it of the memories they reach."""
         foot, base, mean, log_variance = self.heads(self.fusion(hidden)).chunk(4, -1)
         log_variance = log_variance.clamp(-10.0, 10.0)
         chosen = _sample(mean, log_variance) if self.training else mean

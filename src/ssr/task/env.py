@@ -64,6 +64,7 @@ class TraversalEnv:
         self.generator = torch.Generator().manual_seed(seed)
         self.simulator = make_simulator(robot, num_envs, pool=pool, config=physics, threads=threads)
         self.field = TerrainField(num_envs, pool)
+        self.shown = self.field  #: the ground that the camera sees; another field deceives it
         self.bank = TileBank(self.config.terrain, seed) if bank is None else bank
         self.references = references
         self.camera = None
@@ -333,8 +334,8 @@ class TraversalEnv:
         position, quaternion = self.simulator.link_poses()
         for group in self._groups(restarted):
             self.camera.generator = self.generator
-            self.camera.reset(group, self.field, position, quaternion, self.ramp)
-        self._fresh = self.camera.capture(self.field, position, quaternion)
+            self.camera.reset(group, self.shown, position, quaternion, self.ramp)
+        self._fresh = self.camera.capture(self.shown, position, quaternion)
         self._depth = self.camera.image
 
     def _groups(self, env_ids: Tensor) -> Iterator[Tensor]:

@@ -1,0 +1,66 @@
+"""`ssr eyes`: what a policy sees, and whether its feet follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+DESCRIPTION = """Examine a policy's eyes on strips of the middle of the curriculum, randomized as in training.
+
+Edges: does the height map that it decodes from its memory show treads, gaps and blocks, or only a ramp?
+Phantoms: the camera is shown the obstacles moved by shares of a tread, the ground stays as it is. Do the feet
+follow the eyes, and who falls? Cameras: success and footholds with the camera open, frozen and blind.
+
+    ssr eyes RUN                            40 trials on every strip with every camera
+    ssr eyes RUN --trials 10 --seconds 10   a glance: two minutes of one core
+
+Writes RUN/eyes/eyes.json and eyes.html; the next report of `ssr eval` on the same weights includes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Run directory, or its small checkpoint."""
+    terrain: str = "all"
+    """One kind only: flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    trials: int = 40
+    """Trials per look: on one strip with one camera, or with one shift of what it shows."""
+    seconds: float = 20.0
+    """Length of a trial."""
+    seed: int = 0
+    """Of all trials. Same seed and number of trials, same table."""
+    snapshot: int | None = None
+    """Examine the snapshot of this iteration instead of the newest weights."""
+    workers: int = 0
+    """Processes; 0: one per core."""
+    out: Path | None = None
+    """Folder for results, instead of RUN/eyes."""
+
+
+def run(argv: list[str]) -> int:
+    options = tyro.cli(Options, prog="ssr eyes", description=DESCRIPTION, args=argv)
+    from rich.console import Console
+
+    from ssr.evaluation import courses, report
+    from ssr.evaluation.conditions import Conditions
+    from ssr.evaluation.eyes.examine import Examination, examine
+    from ssr.evaluation.eyes.table import table
+    from ssr.evaluation.workers import cores
+
+    request = Examination(
+        source=options.run,
+        iteration=options.snapshot,
+        courses=tuple(courses.choose(("standard",), options.terrain, None)),
+        trials=options.trials,
+        conditions=Conditions(seed=options.seed, seconds=options.seconds),
+        workers=options.workers or cores(),
+        folder=options.out,
+    )
+    console = Console()
+    eyes = examine(request, console)
+    console.print(table(eyes))
+    console.print(f"report: {report.write_eyes(eyes, request.target)}", soft_wrap=True, highlight=False)
+    return 0

@@ -1,0 +1,70 @@
+"""eyes.json: what was found out about a policy's eyes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ssr import __version__
+from ssr.errors import UserError
+from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.measures import Row
+from ssr.evaluation.results import OtherFormat
+from ssr.files import write_json
+
+EYES, RECORD, PAGE = "eyes", "eyes.json", "eyes.html"
+FORMAT = 1
+
+
+@dataclass(kw_only=True)
+class Eyes:
+    """Rows have `terrain` and `setting` as those of results.json; lengths in metres, shares of 1."""
+
+    name: str
+    policy: str  #: digest of the policy, as `Subject.digest`
+    code: str  #: digest of the code that the trials depend on
+    robot: str
+    iteration: int | None
+    conditions: Conditions
+    trials: int  #: of each look
+    sight: list[Row] = field(
+        default_factory=list
+    )  #: edge sight and map error, in all and by age of the image
+    phantoms: list[Row] = field(default_factory=list)  #: landings and falls by shift, and their slope
+    cameras: list[Row] = field(
+        default_factory=list
+    )  #: as results.json, with the `camera`: open, frozen, blind
+
+    def save(self, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = ("name", "policy", "code", "robot", "iteration", "trials", "sight", "phantoms", "cameras")
+        content: dict[str, Any] = {"format": FORMAT, "version": __version__}
+        content |= {"conditions": self.conditions.as_dict()} | {name: getattr(self, name) for name in kept}
+        write_json(folder / RECORD, content)
+        return folder / RECORD
+
+
+def load(path: Path) -> Eyes:
+    """The record in a file."""
+    try:
+        content = json.loads(path.read_text())
+        if content["format"] != FORMAT:
+            raise OtherFormat(f"{path} has format {content['format']}, not {FORMAT}: run `ssr eyes` again.")
+        del content["format"], content["version"]
+        return Eyes(**content | {"conditions": Conditions(**content["conditions"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged. Remove it and run `ssr eyes` again.") from error
+
+
+def of_policy(run: Path | None, policy: str) -> Eyes | None:
+    """What a run directory holds about the eyes of the policy with this digest."""
+    for path in sorted((run / EYES).rglob(RECORD)) if run is not None else []:
+        try:
+            found = load(path)
+        except OtherFormat:
+            continue
+        if found.policy == policy:
+            return found
+    return None
