@@ -104,7 +104,8 @@ def test_show_lists_clips_and_refuses_unknown_ones(capsys: pytest.CaptureFixture
 
 def test_report_draws_what_a_dataset_does(tmp_path: Path) -> None:
     from PIL import Image
-    from ssr.viewer.offscreen import working_backend
+
+    from ssr.pictures.offscreen import working_backend
 
     if working_backend() is None:
         pytest.skip("no offscreen OpenGL here")
