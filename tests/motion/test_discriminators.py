@@ -33,7 +33,7 @@ def halves(request: pytest.FixtureRequest) -> tuple[MotionDataset, MotionDataset
 
 
 def own(dataset: MotionDataset, column: str, count: int, generator: torch.Generator) -> Tensor:
-    starts = dataset._draw({column: 1.0}, count, generator)
+    starts = dataset.starts[column][torch.randint(len(dataset.starts[column]), (count,), generator=generator)]
     return dataset.frames[starts[:, None] + 2 * torch.arange(5)]
 
 

@@ -45,7 +45,17 @@ def test_report_lists_every_clip_with_its_measures(robot: str, capsys: pytest.Ca
 def test_report_shows_table_11(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["motion", "report"]) == 0
     text = capsys.readouterr().out
-    for word in ("slope", "stairs", "discrete", "gap", "platform", "planned", "16_15"):
+    for word in (
+        "slope",
+        "stairs",
+        "discrete",
+        "gap",
+        "platform",
+        "planned",
+        "16_15",
+        "commanded",
+        "steps/s",
+    ):
         assert word in text
 
 
@@ -90,6 +100,19 @@ def test_show_lists_clips_and_refuses_unknown_ones(capsys: pytest.CaptureFixture
     assert "walk_0.8" in capsys.readouterr().out
     assert main(["motion", "show", "walk_9"]) == 2
     assert "Unknown clip: 'walk_9'" in capsys.readouterr().err
+
+
+def test_report_draws_what_a_dataset_does(tmp_path: Path) -> None:
+    from PIL import Image
+
+    from ssr.pictures.offscreen import working_backend
+
+    if working_backend() is None:
+        pytest.skip("no offscreen OpenGL here")
+    picture = tmp_path / "overview.png"
+    assert main(["motion", "report", "--json", "--overview", str(picture)]) == 0
+    pixels = np.asarray(Image.open(picture).convert("L"))
+    assert pixels.shape[0] > 900 and pixels.std() > 10
 
 
 def test_show_draws_a_film_strip(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from ssr.motion.clip import Clip, Column
 from ssr.motion.dataset import MotionDataset
 from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
-from ssr.motion.report import quality_table, seconds_table
+from ssr.motion.report import gait_table, quality_table, seconds_table, speed_table
 from ssr.robots.spec import RobotSpec
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Show:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """Quality of every clip, and seconds per terrain type as in Table 11."""
+    """Quality of every clip, seconds per terrain type (Table 11), speeds against Table 4, and gait."""
 
     robot: str = "x2"
     """A robot's name or robot.toml."""
@@ -99,6 +99,8 @@ class ReportOptions:
     """One JSON list, a row per clip, instead of tables."""
     pictures: Path | None = None
     """Folder for a picture of every clip."""
+    overview: Path | None = None
+    """PNG with film strips, commanded and reference speeds, and gait against speed."""
 
 
 Command = (
@@ -212,7 +214,7 @@ def _build(command: Build, robot: RobotSpec) -> int:
             bar.advance(task)
     store.save(out, kept, left_out)
     parts.remove()
-    _tables([c.quality for c in kept] + left_out, MotionDataset.of(robot, kept, mirror=False))
+    _tables([c.quality for c in kept] + left_out, MotionDataset.of(robot, kept))
     _console().print(f"{len(kept)} clips → {out} ({out.stat().st_size / 1e6:.1f} MB)")
     return 0
 
@@ -248,11 +250,16 @@ def _report(command: ReportOptions, robot: RobotSpec) -> int:
     if command.json:
         print(json.dumps([row.row() for row in rows], indent=1))
     else:
-        _tables(rows, MotionDataset.of(robot, clips, mirror=False))
+        _tables(rows, MotionDataset.of(robot, clips))
     if command.pictures is not None:
         with _bar() as bar:
             for clip in bar.track(clips, description="pictures"):
                 _picture(command.pictures / f"{clip.name.replace('/', '_')}.png", clip, robot)
+    if command.overview is not None:
+        from ssr.motion import figure
+        from ssr.motion.kinematics import Kinematics
+
+        figure.overview(command.overview, MotionDataset.of(robot, clips), Kinematics(robot))
     return 0
 
 
@@ -265,3 +272,5 @@ def _tables(rows: list[Quality], dataset: MotionDataset) -> None:
     console = _console()
     console.print(quality_table(rows))
     console.print(seconds_table(dataset))
+    console.print(speed_table(dataset))
+    console.print(gait_table(dataset))

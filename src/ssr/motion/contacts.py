@@ -10,8 +10,8 @@ from scipy.ndimage import binary_closing, binary_opening, gaussian_filter1d
 from ssr.motion.recording import Recording
 from ssr.motion.targets import FPS
 
-STILL = 0.30  #: m/s, a point slower than this bears on the ground
-FLAT = 0.20  #: m/s, with both heel and toe slower than this the foot lies flat
+STILL = 0.35  #: m/s, a point slower than this bears on the ground
+FLAT = 0.23  #: m/s, with both heel and toe slower than this the foot lies flat
 SHORTEST = 0.10  #: s, of a stance
 MOST_TURN = 1.0  #: rad, of a foot against the hips
 TURN_TIME = 0.06  #: s, over which a foot's turn against the hips is smoothed

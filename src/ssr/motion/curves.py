@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import minimum_filter1d
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from ssr import rotation
 from ssr.motion.footsteps import Plan
 from ssr.motion.limbs import Limbs
 from ssr.motion.posture import (
+    GRAVITY,
     ankle_position,
     flight_height,
     knee_position,
@@ -21,6 +22,11 @@ from ssr.motion.posture import (
 from ssr.motion.soles import place, track
 from ssr.motion.targets import FPS, Targets
 
+GLIDE = 0.36  #: of a step's time, smoothing of the feet's height to that of the body
+FORESIGHT = 1.5  #: s of past and future steps that the body's path depends on
+NEAR = 0.04  #: s before and after a stance for which the leg must reach its sole, too
+TRANSFER = 0.15  #: of a step's time, smoothing of the pressure's way along one sole and over to the other
+
 
 def follow(plan: Plan, limbs: Limbs, base_over_soles: float) -> Targets:
     """The targets of `plan`. `base_over_soles` is how far the base stands ahead of the sole centres, m."""
@@ -31,26 +37,28 @@ def follow(plan: Plan, limbs: Limbs, base_over_soles: float) -> Targets:
 
     heading = smooth(yaw.mean(1), 0.15)
     forward = np.stack((np.cos(heading), np.sin(heading)), axis=1)
-    left = np.stack((-forward[:, 1], forward[:, 0]), axis=1)
     stagger = smooth(((flat[:, 0] - flat[:, 1])[:, :2] * forward).sum(1), 0.06)  # right ahead of left, m
     leg_share = stagger / limbs.leg
     lean = smooth(np.interp(times, *np.transpose(plan.lean)), 0.1)
     base_quaternion = upright(heading + 0.10 * leg_share, lean)
     torso_quaternion = upright(heading - 0.12 * leg_share, lean)
 
-    sway = (0.5 - smooth(_load(stance), 0.06)) * 0.44 * limbs.hip_half_width  # towards the loaded foot
-    middle = smooth(flat.mean(1), _glide(plan))
+    period = _period(plan)
+    middle = smooth(flat.mean(1), GLIDE * period)
+    carried = _over_pressure(_pressure(flat[..., :2], stance, period), limbs)
     base = np.empty((len(times), 3))
-    base[:, :2] = middle[:, :2] + forward * base_over_soles + left * sway[:, None]
+    base[:, :2] = carried + forward * base_over_soles
     nominal = middle[:, 2] + limbs.hip_height - plan.crouch * limbs.leg - limbs.hip[:, 2].mean()
+    even = min(plan.evenness * period, 0.1)
+    low = maximum_filter1d(stance, 1 + 2 * round(NEAR * FPS), axis=0)  # feet that just left or soon land
     bounds: list[tuple[np.ndarray, np.ndarray]] | list[None] = [None, None]
     for _ in range(3):  # base height, ankle angles and the roll of the feet depend on each other
         placed = [place(t, plan, limbs, bound) for t, bound in zip(tracks, bounds, strict=True)]
         position = np.stack([p[0] for p in placed], axis=1)
         quaternion = upright(yaw, np.stack([p[1] for p in placed], axis=1))
-        cap = reachable_height(limbs, base[:, :2], base_quaternion, position, quaternion, stance)
-        lowest = minimum_filter1d(np.minimum(nominal, cap), size=9, mode="nearest")
-        base[:, 2] = smooth(lowest + flight_height(stance), 0.07)
+        cap = reachable_height(limbs, base[:, :2], base_quaternion, position, quaternion, low)
+        lowest = minimum_filter1d(np.minimum(nominal, cap), size=1 + 2 * round(even * FPS), mode="nearest")
+        base[:, 2] = smooth(lowest + flight_height(stance), even)
         hip = base[:, None] + rotation.rotate(base_quaternion[:, None], limbs.hip[None])
         knee = knee_position(hip, ankle_position(position, quaternion, limbs), quaternion, limbs)
         bounds = pitch_bounds(knee, position, quaternion, yaw, limbs)
@@ -71,6 +79,25 @@ def follow(plan: Plan, limbs: Limbs, base_over_soles: float) -> Targets:
     )
 
 
+def _pressure(soles: np.ndarray, stance: np.ndarray, period: float) -> np.ndarray:
+    """(T, 2) where the ground presses on soles (T, 2, 2) at x, y: under the loaded one, gliding over."""
+    right = _load(stance)[:, None]
+    return smooth(right * soles[:, 0] + (1.0 - right) * soles[:, 1], TRANSFER * period)
+
+
+def _over_pressure(pressure: np.ndarray, limbs: Limbs) -> np.ndarray:
+    """(T, 2) the path of a body that never falls away from its `pressure` (T, 2).
+
+    A mass at height h on light legs is thrown off by ÿ = (y - p)·g/h. Its one path that stays bounded is p
+    weighted by exp(-|t|·√(g/h)) over past and future: quick steps sway little, slow ones far.
+    """
+    rate = np.sqrt(GRAVITY / limbs.hip_height)
+    reach = round(FORESIGHT * FPS)
+    kernel = np.exp(-rate * np.abs(np.arange(-reach, reach + 1)) / FPS)
+    padded = np.pad(pressure, ((reach, reach), (0, 0)), mode="edge")
+    return np.stack([np.convolve(axis, kernel / kernel.sum(), mode="valid") for axis in padded.T], axis=1)
+
+
 def _load(stance: np.ndarray) -> np.ndarray:
     """Share of the weight on the right foot: 1 or 0 on one foot, moving over while both stand."""
     right, left = stance[:, 0], stance[:, 1]
@@ -85,10 +112,10 @@ def _load(stance: np.ndarray) -> np.ndarray:
     return load
 
 
-def _glide(plan: Plan) -> float:
-    """Smoothing (s) that turns the feet's stop and go into the nearly even glide of a body."""
+def _period(plan: Plan) -> float:
+    """Seconds from step to step, as they mostly are."""
     lifts = np.sort([step.lift for step in plan.steps])
-    return 0.33 * float(np.median(np.diff(lifts))) if len(lifts) > 1 else 0.1
+    return float(np.median(np.diff(lifts))) if len(lifts) > 1 else 0.3
 
 
 def _arms(

@@ -16,6 +16,7 @@ from ssr.errors import UserError, unknown
 from ssr.motion import store
 from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.frames import STRIDE, WINDOW, amp_frames, support_height
+from ssr.motion.speeds import SpeedDraw, commanded
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -30,8 +31,6 @@ TABLE_11: dict[str, tuple[str, ...]] = {
 OWN = {"slope": "slope", "stairs": "stairs", "discrete": "step", "gap": "gap", "platform": "platform"}
 OWN_SHARE, STAND_SHARE = 0.5, 0.05
 FLAT = ("forward", "backward", "turn", "stand")
-SPEED_BIN, FASTEST = 0.1, 1.2  #: m/s; windows are drawn evenly over bins of speed, faster ones in the last
-RAREST = 0.02  #: share of a column below which a bin counts as if it had this much
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +106,15 @@ class MotionDataset:
         total = sum(shares.values())
         return {c: s / total for c, s in shares.items()}
 
-    def amp_windows(self, terrain_type: str, count: int, generator: torch.Generator) -> Tensor:
-        """(count, 5, 63) reference windows of a terrain type, oldest frame first, 0.04 s apart."""
-        starts = self._draw(self.shares(terrain_type), count, generator)
+    def amp_windows(
+        self, terrain_type: str, count: int, generator: torch.Generator, speeds: Tensor | None = None
+    ) -> Tensor:
+        """(count, 5, 63) reference windows of a terrain type, oldest frame first, 0.04 s apart.
+
+        speeds: (count,) m/s along the base's x axis; window k then moves at about speeds[k]. Without them
+        they are drawn as the terrain type's commands are.
+        """
+        starts = self._draw(terrain_type, self.shares(terrain_type), count, generator, speeds)
         return self.frames[starts[:, None] + STRIDE * torch.arange(WINDOW)]
 
     def reset_states(
@@ -129,38 +134,39 @@ class MotionDataset:
             shares = {c: s for c, s in shares.items() if c in FLAT}
         else:
             shares = {c: 1.0 for c in columns if c in self.starts}
-        index = self._draw(shares, count, generator)
+        index = self._draw(terrain_type, shares, count, generator)
         return StartStates(**{k: getattr(self.states, k)[index] for k in StartStates.__dataclass_fields__})
 
-    def _draw(self, shares: dict[str, float], count: int, generator: torch.Generator) -> Tensor:
-        """(count,) frame indices: a column by its share, then one of its starts, evenly over speeds."""
+    def _draw(
+        self,
+        terrain_type: str,
+        shares: dict[str, float],
+        count: int,
+        generator: torch.Generator,
+        speeds: Tensor | None = None,
+    ) -> Tensor:
+        """(count,) first frames of windows at `speeds`, by default as commanded, columns by share."""
         if not shares:
             raise UserError(f"The motion of {self.robot.name} has no clip in the columns asked for.")
-        joined, reached, order = self._joined
-        columns = torch.tensor([order[c] for c in shares], dtype=torch.float64)
-        pick = torch.multinomial(torch.tensor(list(shares.values())), count, True, generator=generator)
-        wanted = columns[pick] + torch.rand(count, generator=generator, dtype=torch.float64)
-        return joined[torch.searchsorted(reached, wanted, right=True).clamp(max=len(joined) - 1)]
+        key = tuple(sorted(shares.items()))
+        if key not in self._draws:
+            columns = {c: (s, self.starts[c], self.speeds[c]) for c, s in shares.items()}
+            self._draws[key] = SpeedDraw.of(columns)
+        if speeds is None:
+            speeds = commanded(terrain_type, count, generator)
+        return self._draws[key].near(speeds, generator)
 
     @cached_property
-    def _joined(self) -> tuple[Tensor, Tensor, dict[str, int]]:
-        """All starts in one tensor, their summed chances, and each column's number k.
+    def _draws(self) -> dict[tuple[tuple[str, float], ...], SpeedDraw]:
+        """What was prepared for drawing so far, by shares."""
+        return {}
 
-        Column k's sums run from k to k + 1. Commands are spread evenly over speeds: a prior that knows mostly
-        slow walking would hold back a robot that is asked for more.
-        """
-        reached = [k + self._chances(starts).cumsum(0) for k, starts in enumerate(self.starts.values())]
-        order = {column: k for k, column in enumerate(self.starts)}
-        return torch.cat(list(self.starts.values())), torch.cat(reached), order
-
-    def _chances(self, starts: Tensor) -> Tensor:
-        """(m,) chance of each window of a column, alike for every bin of speed over the ground."""
-        speed = layouts(self.robot).amp.slice("base_velocity")
-        windows = self.frames[starts[:, None] + STRIDE * torch.arange(WINDOW)][..., speed]
-        bins = (windows[..., :2].norm(dim=-1).mean(-1).clamp(max=FASTEST) / SPEED_BIN).long()
-        members = torch.bincount(bins).clamp(min=max(1, round(RAREST * len(starts))))
-        chances = 1.0 / members[bins].double()
-        return chances / chances.sum()
+    @cached_property
+    def speeds(self) -> dict[str, Tensor]:
+        """Per column and window in the order of `starts`: mean velocity along the base's x axis, m/s."""
+        ahead = self.frames[:, layouts(self.robot).amp.slice("base_velocity")][:, 0]
+        within = STRIDE * torch.arange(WINDOW)
+        return {c: ahead[starts[:, None] + within].mean(1) for c, starts in self.starts.items()}
 
     def seconds(self) -> dict[str, tuple[float, float]]:
         """Per column: recorded and synthetic seconds, mirrored copies not counted."""

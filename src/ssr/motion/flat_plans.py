@@ -10,9 +10,30 @@ from ssr.motion.footsteps import Foothold, Plan, ground_width, walk
 from ssr.motion.limbs import Limbs
 
 FORWARD = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)  #: m/s
-BACKWARD = (0.2, 0.35, 0.5, 0.65, 0.8)
-TURNS = ((0.0, 0.6), (0.0, 1.0), (0.3, 0.8), (0.5, 0.5), (0.7, 0.4), (0.9, 0.6))  #: m/s, rad/s
-SIDE_STEPS = ((0.0, 0.2), (0.0, 0.28), (0.4, 0.2))  #: m/s forward, m/s to the left
+BACKWARD = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+TURNS = (
+    (0.0, 0.4),
+    (0.0, 0.8),
+    (0.0, 1.2),
+    (0.3, 1.2),
+    (0.5, 0.6),
+    (0.7, 1.0),
+    (0.9, 0.6),
+    (1.1, 0.4),
+    (-0.3, 0.8),
+    (-0.7, 0.5),
+)  #: m/s forward, rad/s to the left
+SIDE_STEPS = (
+    (0.0, 0.1),
+    (0.0, 0.2),
+    (0.0, 0.3),
+    (0.0, 0.4),
+    (0.4, 0.3),
+    (0.8, 0.2),
+    (0.9, 0.4),
+    (-0.4, 0.3),
+    (-0.8, 0.2),
+)  #: m/s forward, m/s to the left
 
 
 def flat_plans(limbs: Limbs) -> list[Plan]:
@@ -22,8 +43,8 @@ def flat_plans(limbs: Limbs) -> list[Plan]:
             f"walk_{v:.1f}",
             "forward",
             limbs,
-            velocity=steady(v, 0.0, 0.0, 9.0),
-            duration=9.0,
+            velocity=steady(v, 0.0, 0.0, 8.0),
+            duration=8.0,
             first_side=k % 2,
             rng=rng,
             stride_noise=0.01,
@@ -37,8 +58,8 @@ def flat_plans(limbs: Limbs) -> list[Plan]:
             f"back_{v:.2f}",
             "backward",
             limbs,
-            velocity=steady(-v, 0.0, 0.0, 8.0),
-            duration=8.0,
+            velocity=steady(-v, 0.0, 0.0, 6.0),
+            duration=6.0,
             first_side=k % 2,
             rng=rng,
             stride_noise=0.01,
@@ -50,26 +71,26 @@ def flat_plans(limbs: Limbs) -> list[Plan]:
     ]
     plans += [
         walk(
-            f"turn_{v:.1f}_{rate:.1f}",
+            f"turn_{v:+.1f}_{rate:.1f}",
             "turn",
             limbs,
-            velocity=steady(v, 0.0, rate, 9.0),
-            duration=9.0,
+            velocity=steady(v, 0.0, rate, 7.0),
+            duration=7.0,
             first_side=k % 2,
             rng=rng,
             stride_noise=0.005,
-            roll_lift=0.10 + 0.15 * v,
+            roll_lift=0.10 + 0.15 * max(v, 0.0),
             roll_land=-0.12 * v,
         )
         for k, (v, rate) in enumerate(TURNS)
     ]
     plans += [
         walk(
-            f"sidle_{v:.1f}_{side:.2f}",
+            f"sidle_{v:+.1f}_{side:+.2f}",
             "turn",
             limbs,
-            velocity=steady(v, side, 0.0, 6.0),
-            duration=6.0,
+            velocity=steady(v, side, 0.0, 5.5),
+            duration=5.5,
             first_side=1,
             rng=rng,
             roll_lift=0.08,

@@ -13,6 +13,7 @@ from ssr.motion.posture import GRAVITY
 from ssr.terrain.tile import Box
 
 LOOK_AHEAD = 0.4  #: s, a step is paced by the speed it leads to
+SIDEWAYS_PACE, TURNING_PACE = 2.2, 0.5  #: m/s ahead whose tempo a m/s sideways and a rad/s of turning take
 HUMAN_HIP_HEIGHT = 0.90  #: m, the reference for speed and cadence
 
 
@@ -54,14 +55,15 @@ class Plan:
     roll_lift: float = 0.35  #: rad, foot pitch at lift-off: positive leaves over the toe
     roll_time: float = 0.20  #: s, how long the foot rolls before lift-off
     clearance: float = 0.04  #: m, least swing height above the ground
-    crouch: float = 0.02  #: share of the leg's length kept bent
+    crouch: float = 0.012  #: share of the leg's length kept bent
+    evenness: float = 0.12  #: share of a step's time over which the hips' height is evened out
     arm_swing: float = 1.0
 
 
 def cadence(speed: float, limbs: Limbs) -> float:
     """Steps per second: a person's at the same Froude number, faster as shorter legs swing faster."""
     ratio = np.sqrt(HUMAN_HIP_HEIGHT / limbs.hip_height)
-    return float((0.95 + 0.72 * abs(speed) * ratio) * ratio)
+    return float((1.05 + 0.75 * abs(speed) * ratio) * ratio)
 
 
 def duty(speed: float, limbs: Limbs) -> float:
@@ -110,7 +112,7 @@ def walk(
     time, side = pause, first_side
     while time < duration - pause:
         vx, vy, omega = velocity(time + LOOK_AHEAD)
-        pace = np.hypot(vx, 1.6 * vy) + 0.25 * abs(omega)
+        pace = np.hypot(vx, SIDEWAYS_PACE * vy) + TURNING_PACE * abs(omega)
         period = 1.0 / cadence(pace, limbs)
         swing = 2.0 * period * (1.0 - duty(pace, limbs))
         land = time + swing

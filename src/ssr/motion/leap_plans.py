@@ -10,6 +10,8 @@ from ssr.motion.footsteps import Plan
 from ssr.motion.limbs import Limbs
 from ssr.motion.strides import REFERENCE_LEG, Stride, gait, sequence, slab
 
+LOW = 0.35  #: of the leg, platforms lower than this are no more than a step
+
 
 def gap(limbs: Limbs, width: float, speed: float, first_side: int) -> Plan:
     """Walk up to a gap, cross it in one stride – a leap when the legs cannot span it – and walk on."""
@@ -21,7 +23,7 @@ def gap(limbs: Limbs, width: float, speed: float, first_side: int) -> Plan:
     boxes = (slab(-2.0, edge, top), slab(far, far + 5.0 * length + 3.0, top))
     span = width + 2.0 * clear
     spare = max(span - 0.85 * limbs.leg, 0.0)  # what the legs cannot span is flown
-    run = max(speed, 1.0) + 1.1 * spare
+    run = max(speed, min(1.0, 0.3 + 3.0 * spare)) + 1.1 * spare
     flight = spare / run
     # Both swings together carry the body from one step before the gap to one behind it, at `run` on average.
     crossing = max(swing, 0.5 * ((span + length) / run + flight))
@@ -56,38 +58,40 @@ def gap(limbs: Limbs, width: float, speed: float, first_side: int) -> Plan:
     )
 
 
-def platform(limbs: Limbs, height: float, pace: float, first_side: int) -> Plan:
-    """Walk up to a platform, step onto it, cross it, step down and walk on."""
+def platform(limbs: Limbs, height: float, speed: float, first_side: int) -> Plan:
+    """Walk at `speed` m/s up to a platform, step onto it, cross it, step down and walk on."""
     share = height / limbs.leg
+    length, walking_swing, walking_overlap = gait(limbs, speed)
+    pace = 0.6 + 0.75 * speed
     slower = np.sqrt(limbs.leg / REFERENCE_LEG)  # longer legs swing more slowly
     swing, overlap = (0.42 + 0.45 * share) / pace * slower, (0.12 + 0.45 * share) / pace * slower
     timed = lambda x, z, swing, overlap, **kw: Stride(
         x=x, z=z, swing=swing * slower, overlap=overlap * slower, **kw
     )
-    normal = lambda x, z, **kw: timed(x, z, 0.42 / pace, 0.12 / pace, **kw)
+    normal = lambda x, z, **kw: Stride(x=x, z=z, swing=walking_swing, overlap=walking_overlap, **kw)
     slow = lambda x, z, **kw: Stride(x=x, z=z, swing=swing, overlap=overlap, **kw)
     clear = limbs.sole_half[0] + 0.03
-    length = 0.55 * limbs.leg
     edge = 3.0 * length
     before = edge - clear - 0.30 * height  # the higher, the more room for the rising knee
     on = edge + clear
-    off = on + 0.35 * limbs.leg + 2.0 * length
+    onward = max(0.35 * limbs.leg, 0.8 * length if share < LOW else 0.0)  # low ones are walked over in stride
+    off = on + onward + 2.0 * length
     end = off + clear
     boxes = (slab(edge, end, height),)
     beyond = end + clear
     step_up = [
         slow(on, height, roll_lift=0.15, roll_land=0.0),
-        slow(on + 0.35 * limbs.leg, height, roll_lift=0.25 + 0.5 * share, roll_land=0.0),
+        slow(on + onward, height, roll_lift=0.25 + 0.5 * share, roll_land=0.0),
     ]
     # Onto a high platform the feet gather, push off together and land one shortly after the other.
     leap_up = [
         normal(before, 0.0),
         timed(on, height, 0.50, -0.24, roll_lift=0.3, roll_land=0.0),
-        timed(on + 0.35 * limbs.leg, height, 0.44, 0.30, roll_lift=0.6, roll_land=0.0),
+        timed(on + onward, height, 0.44, 0.30, roll_lift=0.6, roll_land=0.0),
     ]
     step_down = [
         slow(beyond, 0.0, roll_lift=0.10, roll_land=0.15 + 0.2 * share),
-        slow(beyond + 0.45 * limbs.leg, 0.0, roll_lift=0.20 + 0.6 * share),
+        slow(beyond + onward, 0.0, roll_lift=0.20 + 0.6 * share),
     ]
     # From a high platform both feet leave before one lands, and land one shortly after the other.
     leap_down = [
@@ -98,15 +102,15 @@ def platform(limbs: Limbs, height: float, pace: float, first_side: int) -> Plan:
         normal(before - length, 0.0),
         normal(before, 0.0),
         *(leap_up if share > 0.5 else step_up),
-        normal(on + 0.35 * limbs.leg + length, height),
+        normal(on + onward + length, height),
         normal(off, height),
-        normal(off, height),
+        *([] if share < LOW and speed > 0.5 else [normal(off, height)]),
         *(leap_down if share > 0.4 else step_down),
-        normal(beyond + 0.45 * limbs.leg + length, 0.0),
-        normal(beyond + 0.45 * limbs.leg + length, 0.0),
+        normal(beyond + onward + length, 0.0),
+        normal(beyond + onward + length, 0.0),
     ]
     plan = sequence(
-        f"platform_{height:.2f}_{pace:.1f}",
+        f"platform_{height:.2f}_{speed:.2f}",
         "platform",
         limbs,
         strides,
@@ -114,7 +118,8 @@ def platform(limbs: Limbs, height: float, pace: float, first_side: int) -> Plan:
         start=(before - 2.0 * length, 0.0),
         first_side=first_side,
         roll_lift=0.22,
-        crouch=0.04,
+        crouch=0.025,
+        evenness=0.2,
         clearance=0.035,
     )
     up, down = (

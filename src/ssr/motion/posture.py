@@ -9,7 +9,7 @@ from ssr import rotation
 from ssr.motion.limbs import Limbs
 from ssr.motion.targets import FPS
 
-REACH = 0.985  #: of the straight leg, never exceeded by a standing leg
+REACH = 0.995  #: of the straight leg, never exceeded by a standing leg: a knee bent by 11°
 ADDUCTION_SHARE = 0.6  #: of a hip's inward range that aiming uses
 GRAVITY = 9.81
 

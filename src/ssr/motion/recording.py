@@ -110,6 +110,15 @@ def without_opening_jump(recording: Recording) -> Recording:
     return replace(recording, points=recording.points[jumps[-1] + 1 :]) if len(jumps) else recording
 
 
+def at_tempo(recording: Recording, leg: float) -> Recording:
+    """The recording in the time of a body whose legs are `leg` metres long.
+
+    Bodies of one shape move alike when their Froude numbers v²/(g·leg) are equal. Lengths shrunk by s then
+    ask for speeds, and times, shrunk by √s: steps quicken as a shorter pendulum does, and a leap falls at g.
+    """
+    return replace(recording, fps=recording.fps * float(np.sqrt(recording.leg / leg)))
+
+
 def at_control_rate(recording: Recording) -> Recording:
     """Resampled to 50 Hz after smoothing (σ 20 ms), walking off along +x from the origin."""
     smooth = gaussian_filter1d(recording.points, 0.02 * recording.fps, axis=0, mode="nearest")

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+import torch
 from rich.table import Table
 
-from ssr.motion.clip import COLUMNS
+from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.dataset import OWN, TABLE_11, MotionDataset
+from ssr.motion.gait import WALKS, Gait, gait
+from ssr.motion.kinematics import Kinematics
+from ssr.motion.limbs import limbs
 from ssr.motion.quality import Quality
+from ssr.motion.speeds import BIN, HIGHEST, LOWEST, bins, commanded
+from ssr.motion.targets import FPS
+from ssr.symmetry.vectors import layouts
+
+GAIT_BIN = 0.2  #: m/s, of the gait table
 
 
 def quality_table(rows: list[Quality]) -> Table:
@@ -49,3 +59,69 @@ def seconds_table(dataset: MotionDataset) -> Table:
     stand = seconds["stand"]
     table.caption = f"* the terrain's own motion · standing: {stand[0]:.0f} + {stand[1]:.0f} s in every set"
     return table
+
+
+def speed_table(dataset: MotionDataset) -> Table:
+    """Per terrain type and speed: how often it is commanded, how often drawn, and seconds of own motion."""
+    table = Table("m/s", title="Speeds: % commanded | % drawn | s of own motion", title_justify="left")
+    histograms = {kind: speed_histogram(dataset, kind) for kind in TABLE_11}
+    for kind in histograms:
+        table.add_column(kind, justify="right")
+    for k in range(LOWEST, HIGHEST + 1):
+        cells = []
+        for asked, drawn, seconds in histograms.values():
+            row = asked[k - LOWEST], drawn[k - LOWEST], seconds[k - LOWEST]
+            cells.append(
+                f"{100 * row[0]:.0f} | {100 * row[1]:.0f} | {row[2]:3.0f}" if max(row) > 0.005 else ""
+            )
+        table.add_row(f"{BIN * k:+.1f}", *cells)
+    return table
+
+
+def speed_histogram(dataset: MotionDataset, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Three (bins,): share of the type's commands, share of its drawn windows, seconds of its own motion."""
+    generator = torch.Generator().manual_seed(0)
+    count, size = 20_000, HIGHEST - LOWEST + 1
+    asked = commanded(kind, count, generator)
+    ahead = layouts(dataset.robot).amp.get(
+        dataset.amp_windows(kind, count, generator, asked), "base_velocity"
+    )
+    histogram = lambda speeds: np.bincount((bins(speeds) - LOWEST).numpy(), minlength=size)
+    copies = len(dataset.frames) / sum(c.frames for c in dataset.clips)
+    own = dataset.speeds.get(OWN[kind], torch.empty(0))
+    return (
+        histogram(asked) / count,
+        histogram(ahead[..., 0].mean(1)) / count,
+        histogram(own) / (FPS * copies),
+    )
+
+
+def gait_table(dataset: MotionDataset) -> Table:
+    """How each kind of motion walks, by speed."""
+    table = Table("motion", title="Gait, by speed over the ground", title_justify="left")
+    for name in ("m/s", "clips", "steps/s", "step m", "knee °", "hip height %"):
+        table.add_column(name, justify="right")
+    groups: dict[tuple[str, int], list[Gait]] = {}
+    for clip, measured in gaits(dataset):
+        made = "planned" if clip.synthetic else "recorded"
+        groups.setdefault((f"{clip.column}, {made}", round(measured.speed / GAIT_BIN)), []).append(measured)
+    for (name, speed), members in sorted(groups.items()):
+        mean = lambda field, members=members: np.mean([getattr(g, field) for g in members])
+        table.add_row(
+            name,
+            f"{GAIT_BIN * speed:.1f}",
+            str(len(members)),
+            f"{mean('cadence'):.2f}",
+            f"{mean('step_length'):.2f}",
+            f"{mean('knee'):.0f}",
+            f"{100 * mean('hip_height'):.1f}",
+        )
+    return table
+
+
+def gaits(dataset: MotionDataset) -> list[tuple[Clip, Gait]]:
+    """The clips that walk at least three steps, and how."""
+    body = limbs(dataset.robot, Kinematics(dataset.robot).model)
+    knees = [k for k, name in enumerate(dataset.robot.joint_names) if "knee" in name]
+    measured = [(clip, gait(clip, body, knees)) for clip in dataset.clips if clip.column in WALKS]
+    return [(clip, g) for clip, g in measured if g is not None]

@@ -11,11 +11,11 @@ from scipy.ndimage import maximum_filter1d
 
 from ssr.motion import ground as terrain
 from ssr.motion.clip import Clip, Column, make_clip
-from ssr.motion.contacts import runs, stances
+from ssr.motion.contacts import runs
 from ssr.motion.ground import Ground
 from ssr.motion.posture import smooth
 from ssr.motion.quality import MAX_ACCELERATION, MAX_PENETRATION, base_acceleration, judge, sole_corners
-from ssr.motion.recording import Recording, at_control_rate
+from ssr.motion.recording import Recording, at_control_rate, at_tempo
 from ssr.motion.scaling import scaled
 from ssr.motion.solver import Solver
 from ssr.motion.targets import FPS, Targets
@@ -31,7 +31,6 @@ AROUND_FAULT, BETWEEN_FAULTS = (
     0.2,
     1.5,
 )  #: s: left out with a fault on either side, least worth keeping between two
-FLIGHT = 0.12  #: s, with no foot on the ground for this long a person jumps
 SUNK = 0.006  #: m, deeper soles are aimed higher and solved again
 SHAKING = 40.0  #: m/s², with more acceleration the base is aimed along its smoothed path and solved again
 
@@ -46,12 +45,9 @@ def retarget(
 ) -> list[Clip]:
     """The robot of `solver` doing what `recording` shows; each clip says in `quality` whether it may be used.
 
-    Time is kept, except where the person jumps: a body scaled by s falls at g only when played 1/√s faster.
+    Lengths shrink with the legs and time with the root of that (`at_tempo`).
     """
-    at_rate = at_control_rate(recording)
-    if jumps(at_rate):
-        tempo = np.sqrt(at_rate.leg / solver.limbs.leg)
-        at_rate = at_control_rate(replace(recording, fps=recording.fps * float(tempo)))
+    at_rate = at_control_rate(at_tempo(recording, solver.limbs.leg))
     targets = scaled(at_rate, solver.limbs, ground)
     q = solve_well(solver, targets, progress)
     return [
@@ -66,19 +62,6 @@ def retarget(
         )
         for name, rows, column in _pieces(recording.name, q, solver, column, targets.boxes)
     ]
-
-
-def jumps(recording: Recording) -> bool:
-    """Whether both feet leave the ground together, in a recording at 50 Hz."""
-    frames = len(recording.points)
-    air = np.ones(frames, dtype=bool)
-    for s in stances(recording):
-        air[s.start : s.end] = False
-    longest = run = 0
-    for off in air:
-        run = run + 1 if off else 0
-        longest = max(longest, run)
-    return longest >= FLIGHT * FPS
 
 
 def solve_well(

@@ -9,6 +9,7 @@ from scipy.ndimage import maximum_filter1d
 
 from ssr import rotation
 from ssr.motion import footing, soles
+from ssr.motion import ground as terrain
 from ssr.motion.contacts import Stance, foot_yaw, runs, stances
 from ssr.motion.ground import Ground
 from ssr.motion.limbs import Limbs
@@ -27,7 +28,7 @@ from ssr.motion.targets import FPS, Targets
 from ssr.terrain.tile import Box
 
 ROLL_RANGE = (-0.22, 0.55)  #: rad, how far a standing foot may roll over heel and toe
-ROLL_REST = 0.12  #: rad, less recorded pitch than this is a flat foot
+ROLL_REST = 0.05  #: rad, less recorded pitch than this is a flat foot
 SWING_PITCH = (-0.45, 0.90)  #: rad
 CLEARANCE = 0.02  #: m, least height of a sole in mid-swing
 TORSO_SHARE = 0.85  #: of a person's lean; the robot's waist neither pitches nor rolls
@@ -36,6 +37,8 @@ FOOT_GAP = 0.02  #: m, soles stay this far on their own side of the body
 INWARD = 0.17  #: of the leg, how far inside its hip a foot may stand
 PIVOT = 0.30  #: rad, a standing foot turns only with what its person's foot turns beyond this
 NEAR = 0.08  #: s before and after a stance in which the foot is still low
+MARKER_BEND = 0.025  #: of the leg, the most that a fitted skeleton's bent knees lower the hips
+TOUCH_SHARE = 0.4  #: of a swing, over which its foot keeps the tilt of leaving and takes that of landing
 LYING = 0.35  #: rad, a foot tilted less than this lies on the ground
 
 
@@ -85,6 +88,8 @@ def scaled(recording: Recording, limbs: Limbs, ground: Ground = "auto") -> Targe
         quaternion = upright(feet.yaw, pitch)
         cap = reachable_height(limbs, base[:, :2], base_quaternion, position, quaternion, feet.stance)
         cap = np.where(feet.stance.any(1), cap, np.inf)
+        if bounds is None:
+            nominal += _unbent(cap - nominal, limbs)
         excess = maximum_filter1d(np.maximum(nominal - cap, 0.0), size=7, mode="nearest")
         base[:, 2] = nominal - smooth(excess, 0.05)
         hip = base[:, None] + rotation.rotate(base_quaternion[:, None], limbs.hip[None])
@@ -122,6 +127,16 @@ def _body(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
         matrix = np.stack((np.cross(left, up), left, up), axis=-1)
         out.append(rotation.continuous(rotation.from_matrix(matrix)))
     return out[0], out[1]
+
+
+def _unbent(room: np.ndarray, limbs: Limbs) -> float:
+    """Metres by which the hips may be higher than recorded; room: (T,) by which legs could, inf in flight.
+
+    Skeletons fitted to markers keep a bend in knees that people straighten, and a stiff sole lifts the heel
+    less. So the hips rise until the standing legs are straight half of the time; no crouch is undone.
+    """
+    standing = room[np.isfinite(room)]
+    return float(np.clip(np.median(standing), 0.0, MARKER_BEND * limbs.leg)) if len(standing) else 0.0
 
 
 def _ground_drift(stood: list[Stance], found: footing.Footing, frames: int) -> np.ndarray:
@@ -206,15 +221,29 @@ def swings(stance: np.ndarray) -> list[tuple[int, int]]:
     return [(int(a) - 1, int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _bridge(correction: np.ndarray, a: int, b: int) -> np.ndarray:
-    """Corrections for frames a+1 … b-1, gliding from the one at a to the one at b."""
+def _bridge(correction: np.ndarray, a: int, b: int, share: float = 1.0) -> np.ndarray:
+    """Corrections for frames a+1 … b-1, gliding from the one at a to the one at b.
+
+    With a `share` below 1 each end's fades out over that share of the swing.
+    """
     frames = len(correction)
     zero = np.zeros_like(correction[0])
     start = correction[a] if a >= 0 else correction[b] if b < frames else zero
     end = correction[b] if b < frames else start
-    share = soles.ease(np.arange(1, b - a) / (b - a))
-    share = share.reshape(-1, *([1] * (correction.ndim - 1)))
-    return start + share * (end - start)
+    passed = (np.arange(1, b - a) / (b - a)).reshape(-1, *([1] * (correction.ndim - 1)))
+    return start * (1.0 - soles.ease(passed / share)) + end * (1.0 - soles.ease((1.0 - passed) / share))
+
+
+def _free_pitch(ankle: np.ndarray, limbs: Limbs, boxes: tuple[Box, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """(T,) least and most pitch of a swinging foot whose ankle (T, 3) is where the person's was.
+
+    A person's foot bends at its ball, so it can point down and still pass close to the ground. A stiff sole
+    that did so would have to be raised, and its knee bent, by as much as its toe hangs lower.
+    """
+    room = ankle[:, 2] - terrain.height(boxes, ankle[:, :2]) - limbs.ankle_height - CLEARANCE
+    tilt = lambda length: np.arcsin(np.clip(room / length, 0.0, 1.0))
+    toe, heel = limbs.sole_half[0] + limbs.sole_ahead, limbs.sole_half[0] - limbs.sole_ahead
+    return np.maximum(SWING_PITCH[0], -tilt(heel)), np.minimum(SWING_PITCH[1], tilt(toe))
 
 
 def _place(
@@ -224,7 +253,7 @@ def _place(
     position, pitch = np.empty_like(feet.raw), np.empty_like(feet.pitch)
     for side in range(2):
         stance = feet.stance[:, side]
-        recorded = smooth(np.clip(feet.pitch[:, side], *SWING_PITCH), 0.03)
+        recorded = smooth(np.clip(feet.pitch[:, side], *_free_pitch(feet.raw[:, side], limbs, boxes)), 0.03)
         roll = _roll(feet.pitch[:, side] - feet.surface[:, side], stance)
         angle = np.where(stance, feet.surface[:, side] + roll, recorded)
         if bounds is not None:
@@ -232,7 +261,7 @@ def _place(
         gaps = swings(stance)
         correction = angle - recorded
         for a, b in gaps:
-            angle[a + 1 : b] = recorded[a + 1 : b] + _bridge(correction, a, b)
+            angle[a + 1 : b] = recorded[a + 1 : b] + _bridge(correction, a, b, TOUCH_SHARE)
             if bounds is not None:
                 low, high = bounds[side]
                 angle[a + 1 : b] = np.clip(angle[a + 1 : b], low[a + 1 : b], high[a + 1 : b])
