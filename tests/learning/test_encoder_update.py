@@ -6,7 +6,14 @@ import torch
 from test_ppo import collect, learner
 
 from ssr.learning.config import AblationConfig
-from ssr.learning.encoder_update import LOSSES, prediction_losses, sequences, with_mirror_images
+from ssr.learning.encoder_update import (
+    LOSSES,
+    Cut,
+    encode,
+    prediction_losses,
+    sequences,
+    with_mirror_images,
+)
 
 
 def test_prediction_losses_fall(tiny):
@@ -45,11 +52,11 @@ def test_next_frame_is_not_asked_for_across_a_restart(tiny):
     collect(env, algorithm)
     batch = sequences(algorithm.rollout, algorithm.first_hidden[0], torch.arange(8))
     algorithm.networks.encoder.eval()
-    losses, _ = prediction_losses(algorithm.networks, batch)
+    losses = prediction_losses(algorithm.networks, batch, encode(algorithm.networks, batch))
     broken = replace(
         batch, next_proprioception=torch.where(batch.unbroken.unsqueeze(-1), batch.next_proprioception, 1e6)
     )
-    again, _ = prediction_losses(algorithm.networks, broken)
+    again = prediction_losses(algorithm.networks, broken, encode(algorithm.networks, broken))
     assert torch.equal(losses["next_proprioception"], again["next_proprioception"])
     assert (~batch.unbroken).sum() == 16
 
@@ -64,7 +71,54 @@ def test_mirrored_input_side_by_side(tiny):
     vectors = algorithm.vectors
     assert torch.equal(both.history[:, 8:], vectors.proprioception.mirror(batch.history))
     assert torch.equal(both.images[both.frame_index[:, 8:]], batch.images[batch.frame_index].flip(-1))
-    losses, _ = prediction_losses(algorithm.networks, both)
+    losses = prediction_losses(algorithm.networks, both, encode(algorithm.networks, both))
     assert all(losses[name].isfinite() for name in LOSSES)
     mirrored = algorithm.rollout.actor_mirrored
     assert torch.equal(mirrored[..., :72], vectors.proprioception.mirror(algorithm.rollout.actor[..., :72]))
+
+
+def gradient(algorithm, batch, weights, cut):
+    """The encoder's gradient of the weighted losses, through the cut or without one."""
+    networks = algorithm.networks
+    networks.zero_grad()
+    torch.manual_seed(3)
+    latents = encode(networks, batch)
+    between = Cut(latents)
+    losses = prediction_losses(networks, batch, between.latents if cut else latents)
+    sum(weight * losses[name] for name, weight in weights.items()).backward()
+    if cut:
+        between.go_on()
+    return torch.cat([p.grad.flatten() for p in networks.encoder.parameters()])
+
+
+def test_no_head_pulls_harder_at_the_encoder_than_the_base_map(tiny):
+    env, algorithm = learner(tiny)
+    collect(env, algorithm)
+    batch = sequences(algorithm.rollout, algorithm.first_hidden[0], torch.arange(8))
+    meek = {"base_map": 1.0, "foot_maps": 1e-4, "next_proprioception": 1e-4, "divergence": 1e-4}
+    plain, weighed = (gradient(algorithm, batch, meek, cut) for cut in (False, True))
+    torch.testing.assert_close(weighed, plain, rtol=1e-4, atol=1e-7)
+    alone = gradient(algorithm, batch, {"base_map": 1.0, "foot_maps": 0.0, "next_proprioception": 0.0}, True)
+    loud = meek | {"next_proprioception": 1e6}
+    drowned, heard = (gradient(algorithm, batch, loud, cut) for cut in (False, True))
+    assert drowned.norm() > 1e3 * alone.norm()
+    assert heard.norm() < 20 * alone.norm(), "at the latents both are as long, on the way they differ"
+    assert torch.cosine_similarity(heard, alone, 0) > 10 * torch.cosine_similarity(drowned, alone, 0).abs()
+
+
+def test_shares_of_the_loss_add_up(tiny):
+    env, algorithm = learner(tiny)
+    collect(env, algorithm)
+    metrics = algorithm.encoder.update(algorithm.rollout, algorithm.first_hidden[0])
+    assert abs(sum(metrics[f"encoder_share/{name}"] for name in LOSSES) - 1.0) < 1e-6
+
+
+def test_the_divergence_is_a_mean_over_its_dimensions(tiny):
+    env, algorithm = learner(tiny)
+    collect(env, algorithm)
+    batch = sequences(algorithm.rollout, algorithm.first_hidden[0], torch.arange(8))
+    latents = encode(algorithm.networks, batch)
+    ones = torch.ones_like(latents.mean)
+    shifted = latents._replace(mean=2.0 * ones, log_variance=0.0 * ones)
+    losses = prediction_losses(algorithm.networks, batch, shifted)
+    assert abs(float(losses["divergence"]) - 2.0) < 1e-5, "½ μ², however many dimensions"

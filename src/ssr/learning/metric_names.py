@@ -44,6 +44,7 @@ METRICS: dict[str, str] = {
     "learning_rate": "PPO's, adapted to its KL",
     "std": "of the policy's actions, mean over joints",
     "encoder/{loss}": "part of the hybrid prediction loss, unweighted",
+    "encoder_share/{loss}": "its share of the weighted sum",
     "active_latents": "dimensions of z^p that vary over the data",
     "foothold_rmse": "m, imagined against real footholds, before they are learned from",
     "imagination_loss": "Eq. 1",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import isfinite
 
 import torch
@@ -73,8 +74,14 @@ class FlatAdam:
 
     def backward(self, loss: Tensor) -> None:
         """Gradient of `loss`, averaged over the ranks together with `extras`, clipped per network."""
+        with self.gathering():
+            loss.backward()
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Gradients of the networks are worked out within, then averaged and clipped as by `backward`."""
         self.gradient.zero_()
-        loss.backward()
+        yield
         self.ranks.mean_(self._reduced)
         for name, part in self.parts.items():
             if name in self.frozen:

@@ -123,7 +123,6 @@ CPU: tuple[Difference, ...] = (
     ),
     Difference("ppo.learning_rates", (3e-5, 1e-3), f"{BATCH}: noise in the KL must not stop learning"),
     Difference("schedule.entropy", (0.005, 0.001), "once it walks, footholds forgive little noise"),
-    Difference("encoder.divergence", 0.05, "at 1.0 the posterior collapses: no latent of z^p stays active"),
     Difference("encoder.epochs", 1, "the update must not cost more than the steps it learns from"),
     Difference("encoder.minibatches", 2, "of 128 worlds over all ranks: smaller ones are spent on overhead"),
     Difference("imagination.capacity", 20_000, SMALL),
