@@ -15,6 +15,7 @@ from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
 from ssr.robots import load
+from ssr.terrain.kinds import OBSTACLES_FROM
 
 
 def write_run(path: Path, seed: int = 0, iterations: tuple[int, ...] = (100,)) -> Path:
@@ -40,6 +41,16 @@ def handmade(count: int = 3, **changes: object) -> Trials:
         "seconds": np.full(count, 20.0),
         "distance": np.full(count, 19.0, dtype=np.float32),
         "power": np.full(count, 100.0),
+        "first_edge": np.full(count, OBSTACLES_FROM, dtype=np.float32),
+        "drift": np.zeros(count, dtype=np.float32),
+        "walk_seconds": np.full(count, 17.0),
+        "walk_distance": np.full(count, 16.0),
+        "walk_steps": np.full(count, 34, dtype=np.int32),
+        "walk_air": np.full(count, 13.6),
+        "walk_double_support": np.full(count, 3.4),
+        "walk_flight": np.zeros(count),
+        "style_paid": np.zeros(count),
+        "style_windows": np.zeros(count, dtype=np.int32),
         "foothold_trial": whole,
         "foothold_foot": whole.astype(np.int8),
         "foothold_step": whole.astype(np.int16),

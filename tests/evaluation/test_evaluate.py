@@ -19,6 +19,7 @@ from ssr.evaluation import report, results, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.evaluate import Request, evaluate
+from ssr.evaluation.table import GAIT, OUTCOME, WAY
 
 QUIET = Console(quiet=True)
 GAP, STAIRS = Course.of("gap", 0.4), Course.of("stairs_down", 0.15, 0.30)
@@ -26,7 +27,8 @@ SHORT = Conditions(seconds=1.0)
 
 
 def request(folder: Path, source: str = "scripted:stepper", **changes: object) -> Request:
-    values = {"courses": (GAP, STAIRS), "trials": 4, "conditions": SHORT, "directions": False, "chunk": 2}
+    values = {"courses": (GAP, STAIRS), "trials": 4, "conditions": SHORT, "chunk": 2}
+    values |= {"directions": False, "manner": False}
     return Request(source=source, folder=folder, **(values | changes))  # type: ignore[arg-type]
 
 
@@ -46,8 +48,10 @@ def test_every_row_has_every_measure_with_its_interval(reference: Path) -> None:
     assert [(row["terrain"], row["setting"]) for row in rows] == [("stairs_down", "0.15/0.3"), ("gap", "0.4")]
     for row in rows:
         assert row["trials"] == 4
-        for name in ("success", "traversal", "distance", "speed", "steps", "sfr", "msr", "ap", "pfcf"):
-            assert {name, f"{name}_low", f"{name}_high"} <= set(row)
+        for column in (*OUTCOME, *GAIT, *WAY):
+            ends = () if column.measure in ("sfr_chance", "style_reference") else ("_low", "_high")
+            assert {column.measure + end for end in ("", *ends)} <= set(row)
+        assert 0.1 < row["sfr_chance"] < 0.9
         assert row["success_low"] <= row["success"] <= row["success_high"]
 
 
@@ -62,7 +66,7 @@ def test_killed_and_resumed_it_gives_the_same_table(reference: Path, tmp_path: P
         "from ssr.evaluation.evaluate import Request, evaluate\n"
         "from ssr.evaluation.conditions import Conditions; from ssr.evaluation.courses import Course\n"
         "evaluate(Request(source='scripted:stepper', folder=Path(sys.argv[1]), trials=4, chunk=2,\n"
-        "  directions=False, conditions=Conditions(seconds=1.0),\n"
+        "  directions=False, manner=False, conditions=Conditions(seconds=1.0),\n"
         "  courses=(Course.of('gap', 0.4), Course.of('stairs_down', 0.15, 0.30))), Console(quiet=True))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
@@ -85,6 +89,14 @@ def test_results_of_another_version_are_written_anew(reference: Path, tmp_path: 
         results.load(tmp_path)
     evaluate(request(tmp_path), QUIET)
     assert table(tmp_path) == table(reference)
+
+
+def test_results_of_another_format_are_refused_by_name(reference: Path, tmp_path: Path, capsys) -> None:
+    content = json.loads(table(reference))
+    (tmp_path / "results.json").write_text(json.dumps(content | {"format": 4}))
+    assert main(["compare", str(tmp_path)]) == 2
+    said = capsys.readouterr().err.strip()
+    assert "\n" not in said and "results.json has format 4, not 5" in said
 
 
 def test_finished_trials_are_not_done_again_and_damaged_ones_are(tmp_path: Path, monkeypatch) -> None:
@@ -125,8 +137,9 @@ def test_support_is_followed_over_snapshots(tmp_path: Path, monkeypatch) -> None
     run = write_run(tmp_path / "run", iterations=(100, 200, 300))
     monkeypatch.setattr(evaluation, "SNAPSHOT_COURSES", (GAP,))
     asked = Request(
-        source=str(run), courses=(GAP,), trials=1, snapshots=2, conditions=SHORT, directions=False, chunk=2
-    )
+        source=str(run), courses=(GAP,), trials=1, snapshots=2, conditions=SHORT, directions=False,
+        manner=False, chunk=2,
+    )  # fmt: skip
     found = evaluate(asked, QUIET)
     assert [row["iteration"] for row in found.snapshots] == [100, 300]
     assert found.iteration == 300
@@ -161,6 +174,34 @@ def test_the_report_is_whole_and_needs_no_network(reference: Path, tmp_path: Pat
     assert "stairs down 15 / 30 cm" in text
 
 
+def test_the_report_shows_both_readings_the_walk_and_the_paper(reference: Path, tmp_path: Path) -> None:
+    found, printed = results.load(reference), results.load(reference)
+    printed.conditions = Conditions(seconds=1.0, friction_rule="direct")
+    side = {"speed": 1.0, "cadence": 2.0, "step_length": 0.5, "arm_swing": 0.4}
+    found.manner = {
+        "robots": 24, "clips": 18, "judge": [1.0, 0.99, 1.0], "judge_of_halves": [0.51, 0.45, 0.57],
+        "judge_by_quantity": {"gravity": [0.6, 0.5, 0.7]},
+        "policy": side | {"joints": {"right_knee_joint": [0.5, 0.2], "left_knee_joint": [0.5, 0.4]}},
+        "reference": side | {"joints": {"right_knee_joint": [0.5, 1.1], "left_knee_joint": [0.5, 1.1]}},
+    }  # fmt: skip
+    text = report.page([found], [printed])
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert "a forward command and nothing else" in text
+    assert "friction averaged with 1.0" in text and "friction as printed" in text
+    assert "519.2 ± 19.3" in text, "the paper's peak force going down"
+    assert "<td>0.30</td>" in text, "the mean range of both knees"
+    assert "51<small>45–57</small>" in text
+
+
+def test_an_operator_is_named(reference: Path) -> None:
+    found = results.load(reference)
+    found.conditions = Conditions(seconds=1.0, look_ahead=3.0)
+    assert "an operator steers to the middle line 3 m ahead" in report.page([found])
+    assert found.conditions.label == "look-ahead-3"
+
+
 def test_compare_puts_runs_side_by_side(reference: Path, tmp_path: Path, capsys) -> None:
     other = tmp_path / "other"
     evaluate(request(other, source="scripted:stand"), QUIET)
@@ -175,7 +216,7 @@ def test_compare_puts_runs_side_by_side(reference: Path, tmp_path: Path, capsys)
 def test_the_command_writes_results_and_report(tmp_path: Path, capsys) -> None:
     code = main(
         ["eval", "scripted:fall", "--terrain", "gap", "--setting", "0.4", "--trials", "2", "--workers", "1",
-         "--no-directions", "--out", str(tmp_path)]
+         "--no-directions", "--no-manner", "--out", str(tmp_path)]
     )  # fmt: skip
     assert code == 0
     row = json.loads(table(tmp_path))["rows"][0]
@@ -193,6 +234,9 @@ def test_the_command_writes_results_and_report(tmp_path: Path, capsys) -> None:
         ["eval", "scripted:stand", "--settings", "table9"],
         ["eval", "scripted:stand", "--snapshots", "4"],
         ["eval", "scripted:stand", "--friction", "-1"],
+        ["eval", "scripted:stand", "--friction-rule", "wet"],
+        ["eval", "scripted:stand", "--friction", "0.4", "--friction-rule", "direct"],
+        ["eval", "scripted:stand", "--friction-rule", "average", "direct", "--out", "nowhere"],
         ["compare", "nowhere"],
         ["film", "scripted:stand", "--level", "30"],
         ["film", "scripted:stand", "--level", "3", "--setting", "0.1/0.3"],

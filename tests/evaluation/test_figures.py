@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from handmade import handmade
 
+from ssr.evaluation import places
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.figures import difficulty, footholds, style, symmetry, training
@@ -42,10 +43,10 @@ def test_densities_hold_all_footholds() -> None:
 def test_places_on_treads_and_at_gaps() -> None:
     trials = handmade(1, **stepping((0, RIGHT, 1.2), (0, LEFT, 1.6), (0, RIGHT, 1.95)))
     stairs = Course.of("stairs_down", 0.15, 0.30)  # the first tread begins at 1.5 m
-    assert footholds.on_treads(stairs, trials) == pytest.approx([0.1, 0.15], abs=1e-6)
+    assert places.on_treads(stairs, trials) == pytest.approx([0.1, 0.15], abs=1e-6)
     gap = Course.of("gap", 0.8)  # gaps begin at 1.5 and 4.0 m
     trials = handmade(1, **stepping((0, RIGHT, 1.4), (0, LEFT, 2.4), (0, RIGHT, 3.9), (0, LEFT, 4.9)))
-    assert footholds.at_gaps(gap, trials) == pytest.approx([-0.1, 0.9, -0.1, 0.9], abs=1e-6)
+    assert places.at_gaps(gap, trials) == pytest.approx([-0.1, 0.9, -0.1, 0.9], abs=1e-6)
 
 
 def test_the_leg_that_lands_first_behind_a_gap_leads() -> None:
@@ -59,7 +60,7 @@ def test_the_leg_that_lands_first_behind_a_gap_leads() -> None:
         (0, LEFT, 5.0),
     ]
     second = [(1, LEFT, 1.3), (1, RIGHT, 2.4), (1, LEFT, 2.5)]
-    crossings, right = symmetry.leading_feet(gap, handmade(3, **stepping(*first, *second)))
+    crossings, right = places.leading_feet(gap, handmade(3, **stepping(*first, *second)))
     assert crossings.tolist() == [2, 1, 0]
     assert right.tolist() == [1, 1, 0]
 
@@ -74,7 +75,7 @@ def test_the_leg_that_lands_first_on_a_platform_leads() -> None:
         (0, LEFT, 4.6),
         (0, RIGHT, 5.0),
     ]
-    crossings, right = symmetry.leading_feet(platform, handmade(1, **stepping(*steps)))
+    crossings, right = places.leading_feet(platform, handmade(1, **stepping(*steps)))
     assert (crossings.tolist(), right.tolist()) == ([2], [1])
 
 

@@ -7,6 +7,7 @@ from handmade import handmade
 
 from ssr.evaluation import store
 from ssr.evaluation.conditions import Conditions
+from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.measures import measure
 from ssr.evaluation.store import digest_of
@@ -20,6 +21,7 @@ from ssr.vision.heightmap import foot_map_points
 
 ROBOT = load("x2")
 PRIVILEGED = layouts(ROBOT).privileged
+FLAT = Course.of("flat")
 AIR, STANCE = 8, 10  #: control steps
 
 
@@ -87,7 +89,7 @@ def test_hand_worked_support_before_a_gap() -> None:
     assert found.support == pytest.approx(list(places.values()), abs=1e-6)
 
     trials = handmade(1, foothold_trial=found.world, foothold_support=found.support)
-    measured = measure(trials, Conditions())
+    measured = measure(FLAT, trials, Conditions())
     assert measured["sfr"].value == pytest.approx(0.5)  # 1.0 and 0.9 are safe, 0.7 and 0.5 are not
     assert measured["msr"].value == pytest.approx((1.0 + 0.9 + 0.7 + 0.5) / 4)
 
@@ -179,7 +181,7 @@ def test_peak_force_is_taken_per_stance_and_averaged() -> None:
     # The left foot's last stance has not ended either: only a lift-off ends one.
     assert stances.peak.tolist() == pytest.approx([400.0, 600.0, 500.0])
     trials = handmade(1, stance_trial=stances.world, stance_peak=stances.peak)
-    assert measure(trials, Conditions())["pfcf"].value == pytest.approx(500.0)
+    assert measure(FLAT, trials, Conditions())["pfcf"].value == pytest.approx(500.0)
 
 
 def test_standing_from_the_start_is_no_foothold() -> None:

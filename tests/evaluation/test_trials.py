@@ -37,7 +37,7 @@ def assert_same(one: Trials, other: Trials) -> None:
 def test_standing_succeeds_but_traverses_nothing() -> None:
     conditions = Conditions(seconds=4.0)
     trials = run_trials(subject.load("scripted:stand"), FLAT, conditions, 0, 4, chunk=4)
-    measured = measure(trials, conditions)
+    measured = measure(FLAT, trials, conditions)
     assert measured["success"].value == 1.0
     assert measured["traversal"].value == 0.0
     assert abs(measured["distance"].value) < 0.1
@@ -46,7 +46,7 @@ def test_standing_succeeds_but_traverses_nothing() -> None:
 
 def test_falling_fails_early() -> None:
     trials = run_trials(subject.load("scripted:fall"), FLAT, Conditions(), 0, 4, chunk=4)
-    assert measure(trials, Conditions())["success"].value == 0.0
+    assert measure(FLAT, trials, Conditions())["success"].value == 0.0
     assert (trials.ending == FELL).all()
     assert (trials.seconds < 3.0).all()
 
@@ -152,6 +152,32 @@ def test_the_operator_leads_a_robot_back_to_the_middle(run: Path) -> None:
         held.commands.current(ahead + 0.2, aside, held.progress.omnidirectional)[0], abs=1e-6
     )
     assert straight.commands.current(ahead, aside, straight.progress.omnidirectional)[0].tolist() == [1, 0, 0]
+
+
+def test_nobody_steers_unless_asked_to_and_drifting_ends_no_trial() -> None:
+    """A robot set down far beside the middle line is told to walk straight on, and its trial goes on."""
+    tried = subject.load("scripted:stand")
+    conditions = Conditions(seconds=1.0, nominal=True)
+    aside = replace(tried.task, start_lateral=12.0)
+    worlds = TrialWorlds(tried.robot, aside, None, strips_for(FLAT, range(4)), range(4), conditions)
+    worlds.begin()
+    lateral = worlds.env.simulator.state().base_position[:, 1]
+    assert float(lateral.abs().max()) > 2.0
+    actor = tried.actor()
+    actor.begin(4)
+    worlds.step(actor.act(worlds.observe()))
+    assert worlds.running.all()
+    assert np.abs(worlds.env.commands.now[:, 0] - 1.0).max() < 0.03  # heads within 0.2 rad of the strip
+    toward = worlds.env.commands.now[:, 1] * lateral.numpy()
+    assert np.abs(worlds.env.commands.now[:, 1]).max() < 0.25 and not (toward < -0.5).any()
+
+
+def test_friction_can_be_read_both_ways(run: Path) -> None:
+    trained = subject.load(str(run)).task
+    assert Conditions().task(trained).randomization.friction_rule == "average"
+    printed = Conditions(friction_rule="direct")
+    assert printed.task(trained).randomization.friction_rule == "direct"
+    assert printed.label == "friction-rule-direct"
 
 
 def test_a_frozen_camera_shows_its_last_image(run: Path) -> None:

@@ -28,12 +28,13 @@ def run(argv: list[str]) -> int:
 
     from ssr.errors import UserError
     from ssr.evaluation import report, results
-    from ssr.evaluation.table import table
+    from ssr.evaluation.table import gait_table, table
 
     if not options.runs:
         raise UserError("Give at least one run, e.g. `ssr compare runs/one runs/other`.")
     found = results.named_apart([results.of(Path(path)) for path in options.runs])
     console = Console()
     console.print(table(found))
+    console.print(gait_table(found))
     console.print(f"report: {report.write(found, options.out)}", soft_wrap=True, highlight=False)
     return 0

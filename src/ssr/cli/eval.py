@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ DESCRIPTION = """Try a policy on 22 m strips for 20 s, by default at 1.0 m/s, ra
     ssr eval RUN --terrain gap --setting 0.45       one strip
     ssr eval RUN --snapshots 10                     also follow support over training (Fig. 6c)
     ssr eval RUN --push 1.0 --friction 0.4          under stress; results go to a folder of their own
+    ssr eval RUN --friction-rule average direct     both readings of Table 10's friction
     ssr eval RUN --terrain flat --speed 0.5 --nominal  another speed, the robot as built
     ssr eval scripted:stand                         a scripted policy: stand, fall, stepper
 
@@ -43,12 +44,18 @@ class EvalOptions:
     """Follow the support ratio over this many snapshots (Fig. 6c)."""
     speed: float = 1.0
     """Commanded, m/s."""
-    look_ahead: float = 3.0
-    """Metres ahead at which the operator aims at the strip's middle; 0: straight ahead, come what may."""
+    look_ahead: float = 0.0
+    """0: a forward command and nothing else. More: an operator aims at the strip's middle so many metres
+    ahead; the report then names him."""
+    friction_rule: tuple[str, ...] = ("average",)
+    """How Table 10's friction is read: average (with the ground's 1.0, as trained), direct (as printed), or
+    both for two tables."""
     nominal: bool = False
     """The robot as built: dynamics are not randomized."""
     directions: bool = True
     """Also walk in eight directions and turn on the spot (Fig. 7a)."""
+    manner: bool = True
+    """Also compare the walk with the reference motion, by a judge that never paid it."""
     sensor: bool = False
     """Stress: noise, holes and grass in the depth images."""
     push: float | None = None
@@ -73,10 +80,11 @@ def run(argv: list[str]) -> int:
     options = tyro.cli(EvalOptions, prog="ssr eval", description=DESCRIPTION, args=argv)
     from rich.console import Console
 
+    from ssr.errors import UserError
     from ssr.evaluation import courses, report
     from ssr.evaluation.conditions import Conditions
     from ssr.evaluation.evaluate import Request, evaluate
-    from ssr.evaluation.table import table
+    from ssr.evaluation.table import gait_table, protocol, table
     from ssr.evaluation.workers import cores
 
     conditions = Conditions(
@@ -92,20 +100,40 @@ def run(argv: list[str]) -> int:
         blind=options.blind,
     )
     sets = tuple(dict.fromkeys((*options.settings, *(("sweep",) if options.sweep else ()))))
+    rules = tuple(dict.fromkeys(options.friction_rule))
+    if not rules or (len(rules) > 1 and options.out is not None):
+        raise UserError("--friction-rule: expected one rule, or both without --out.")
     request = Request(
         source=options.run,
         iteration=options.snapshot,
         courses=tuple(courses.choose(sets, options.terrain, options.setting)),
         trials=options.trials,
-        conditions=conditions,
+        conditions=replace(conditions, friction_rule=rules[0]),
         snapshots=options.snapshots,
         directions=options.directions,
+        manner=options.manner,
         workers=options.workers or cores(),
         fresh=options.fresh,
         folder=options.out,
     )
     console = Console()
     results = evaluate(request, console)
-    console.print(table([results], request.courses))
-    console.print(f"report: {report.write([results])}", soft_wrap=True, highlight=False)
+    readings = [
+        evaluate(
+            replace(
+                request,
+                conditions=replace(conditions, friction_rule=rule),
+                snapshots=0,
+                directions=False,
+                manner=False,
+            ),
+            console,
+        )
+        for rule in rules[1:]
+    ]
+    for result in (results, *readings):
+        console.print(protocol(result.conditions), highlight=False)
+        console.print(table([result], request.courses))
+        console.print(gait_table([result], request.courses))
+    console.print(f"report: {report.write([results], readings=readings)}", soft_wrap=True, highlight=False)
     return 0

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
-from ssr.errors import UserError
+from ssr.errors import UserError, unknown
 from ssr.task.config import RandomizationConfig, TaskConfig
+from ssr.task.randomization import FRICTION_RULES
 from ssr.vision.camera import CameraConfig
 from ssr.vision.sensor import SensorConfig
 
 SPEED = 1.0  #: m/s, the paper's command
 MAX_SPEED = 1.5  #: m/s; a faster robot would run out of its strip in 20 s
-LOOK_AHEAD = 3.0  #: m
+LOOK_AHEAD = 3.0  #: m, of an operator where there is one
+AVERAGE = FRICTION_RULES[0]
 
 
 def as_built(luck: RandomizationConfig) -> RandomizationConfig:
@@ -38,11 +40,14 @@ class Conditions:
     seed: int = 0
     speed: float = SPEED  #: m/s
     seconds: float = 20.0
-    look_ahead: float = LOOK_AHEAD  #: m; the operator aims at the middle line that far ahead; 0: never looks
+    look_ahead: float = 0.0
+    """m. 0: straight ahead, heading held, and nobody steers. More: an operator steers to the middle line that
+    far ahead."""
     nominal: bool = False  #: no randomization of the dynamics: the robot as built, no pushes, no delay
     sensor: bool = False  #: the depth camera has noise, holes and grass before it
     push: float | None = None  #: m/s, most on each axis, every 12 s
     friction: float | None = None  #: between sole and ground, as it acts
+    friction_rule: str = AVERAGE  #: Table 10's friction averaged with the ground's 1.0, or direct
     payload: float | None = None  #: kg on the base
     freeze_depth: float | None = None  #: s, from when on the camera shows nothing new
     blind: bool = False  #: the camera shows nothing: every pixel is at its far limit
@@ -60,6 +65,10 @@ class Conditions:
                 raise UserError(f"--{name.replace('_', '-')} {value:g}: expected 0 or more.")
         if self.friction is not None and not 0 < self.friction <= 2:
             raise UserError(f"--friction {self.friction:g}: expected more than 0 and at most 2.")
+        if self.friction_rule not in FRICTION_RULES:
+            raise unknown("friction rule", self.friction_rule, FRICTION_RULES)
+        if self.friction is not None and self.friction_rule != AVERAGE:
+            raise UserError(f"--friction {self.friction:g} leaves nothing to read: give no --friction-rule.")
         if self.payload is not None and not -5 <= self.payload <= 60:
             raise UserError(f"--payload {self.payload:g} kg: expected -5 to 60.")
 
@@ -67,17 +76,18 @@ class Conditions:
     def label(self) -> str:
         """`push-1_friction-0.3`; empty for the usual trials."""
         words = [] if self.speed == SPEED else [f"speed-{self.speed:g}"]
-        words += [] if self.look_ahead == LOOK_AHEAD else [f"look-ahead-{self.look_ahead:g}"]
+        words += [f"look-ahead-{self.look_ahead:g}"] if self.look_ahead else []
         words += [name for name in ("nominal", "sensor", "blind") if getattr(self, name)]
         for name in ("push", "friction", "payload", "freeze_depth"):
             value = getattr(self, name)
             if value is not None:
                 words.append(f"{name.replace('_', '-')}-{value:g}")
+        words += [] if self.friction_rule == AVERAGE else [f"friction-rule-{self.friction_rule}"]
         return "_".join(words)
 
     def task(self, trained: TaskConfig) -> TaskConfig:
         """The task of a trial, from the one a policy was trained in."""
-        luck = replace(trained.randomization, delays_in_turn=())
+        luck = replace(trained.randomization, delays_in_turn=(), friction_rule=self.friction_rule)
         if self.nominal:
             luck = as_built(luck)
         if self.push is not None:

@@ -13,17 +13,21 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from ssr.errors import UserError
-from ssr.evaluation import directions, subject
+from ssr.evaluation import directions, manner, subject
+from ssr.evaluation.chance import safe_by_chance
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
-from ssr.evaluation.measures import row_of
+from ssr.evaluation.measures import Row, row_of
 from ssr.evaluation.results import EVAL, RESULTS, TRIALS, OtherFormat, Results, load
 from ssr.evaluation.store import Store, digest_of
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
 from ssr.evaluation.worlds import CHUNK
 from ssr.learning import saved
+from ssr.motion.dataset import MotionDataset
+from ssr.motion.store import shipped as shipped_motion
 from ssr.task.config import TaskConfig
+from ssr.terrain.settings import type_of
 
 SNAPSHOT_COURSES = tuple(c for c in SETS["table2"] if not c.beyond)  #: on which Fig. 6c follows the MSR
 SNAPSHOT_TRIALS = 40
@@ -40,6 +44,7 @@ class Request:
     conditions: Conditions = field(default_factory=Conditions)
     snapshots: int = 0  #: how many snapshots to follow the support ratio over
     directions: bool = True  #: also walk in eight directions and turn
+    manner: bool = True  #: also compare the walk with the reference motion
     workers: int = 1
     fresh: bool = False  #: do everything anew
     folder: Path | None = None  #: instead of RUN/eval
@@ -79,18 +84,40 @@ def evaluate(request: Request, console: Console) -> Results:
         for part in plan:
             part.store.forget(part.course)
     _do(plan, request, tried.task, console)
+    motion = MotionDataset.load(tried.robot) if shipped_motion(tried.robot).is_file() else None
+    beside = _beside(tried, motion)
     for part in plan:
         trials = part.store.all(part.course, part.trials)
         assert trials is not None
-        row = row_of(part.course, trials, request.conditions)
+        row = row_of(part.course, trials, request.conditions) | beside(part.course)
         if part.digest == results.digest:
             results.put(row)
         if part.snapshot:
             results.put_snapshot(row | {"iteration": part.iteration})
+    results.save()
     if request.directions:
         results.directions = _directions(request, results, tried, console)
+    if request.manner and motion is not None and (results.manner is None or request.fresh):
+        with console.status("comparing the walk with the reference"):
+            results.manner = manner.compare(tried, motion, request.conditions.seed, request.conditions.speed)
     results.save()
     return results
+
+
+def _beside(tried: subject.Subject, motion: MotionDataset | None) -> Callable[[Course], Row]:
+    """What a course's row is to be read beside: feet put anywhere, and the reference's own style reward."""
+    own = tried.discriminators
+    paid = {} if own is None or motion is None else own.of_reference(motion)
+
+    def row(course: Course) -> Row:
+        return {
+            "sfr_chance": None
+            if course.kind == "slope"
+            else round(safe_by_chance(course, tried.robot.sole), 4),
+            "style_reference": paid.get(type_of(course.kind)),
+        }
+
+    return row
 
 
 def _begin(request: Request, tried: subject.Subject) -> Results:
@@ -112,7 +139,7 @@ def _begin(request: Request, tried: subject.Subject) -> Results:
             former = load(request.target)
             if former.digest == digest:
                 results.rows, results.snapshots = former.rows, former.snapshots
-                results.directions = former.directions
+                results.directions, results.manner = former.directions, former.manner
     return results
 
 

@@ -1,8 +1,8 @@
-"""The measures of Sec. 4 for the trials of one course, as one row of a table."""
+"""The measures of Sec. 4 and of the gait for the trials of one course, as one row of a table."""
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -10,38 +10,75 @@ import numpy as np
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import SAFE_SUPPORT
-from ssr.evaluation.intervals import Estimate, per_trial, pooled, pooled_rate, wilson
+from ssr.evaluation.intervals import UNKNOWN, Estimate, per_trial, pooled, pooled_rate, wilson
+from ssr.evaluation.places import LED, STAIRS, leading_feet, on_treads, scatter
 from ssr.evaluation.trials import LEFT, Trials
 from ssr.terrain.settings import check_kind, parse_setting
 
 TRAVERSED = 0.8  #: share of the commanded distance that a traversal covers
+LEAST_WAY = 1.0  #: m; a shorter walk says nothing about drift
 
 Row = dict[str, Any]
-MEASURES = ("success", "traversal", "distance", "speed", "steps", "sfr", "msr", "ap", "pfcf")
+WITH_SPREAD = ("ap", "pfcf")  #: measures whose spread between trials is reported too, as in Table 1
 
 
-def measure(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
-    """success, traversal and sfr are shares; msr too; distance in m, ap in W, pfcf in N.
-
-    speed (m/s) and steps (footholds per foot and second) are means over the time until a trial ended.
-    """
+def measure(course: Course, trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
+    """Every measure of docs/evaluation.md that trials give, by its name in results.json; SI units."""
     n = trials.count
     far = trials.distance >= TRAVERSED * conditions.speed * conditions.seconds
-    per = lambda index, values: np.bincount(index, weights=values, minlength=n)
-    footholds = np.bincount(trials.foothold_trial, minlength=n)
-    stances = np.bincount(trials.stance_trial, minlength=n)
-    safe = trials.foothold_support > SAFE_SUPPORT
     return {
         "success": wilson(float(trials.success.sum()), n),
         "traversal": wilson(float((trials.success & far).sum()), n),
         "distance": per_trial(trials.distance),
         "speed": pooled(trials.distance, trials.seconds),
-        "steps": pooled(footholds / 2, trials.seconds, (0.0, inf)),
-        "sfr": pooled_rate(per(trials.foothold_trial, safe), footholds),
-        "msr": pooled(per(trials.foothold_trial, trials.foothold_support), footholds, (0.0, 1.0)),
+        **_walk(trials, conditions),
+        **_footholds(course, trials),
+        "lead_right": pooled_rate(*reversed(leading_feet(course, trials))) if course.kind in LED else UNKNOWN,
+        "style": pooled(trials.style_paid, trials.style_windows, (0.0, 1.0)),
         "ap": pooled(trials.power * trials.seconds, trials.seconds, (0.0, inf)),
-        "pfcf": pooled(per(trials.stance_trial, trials.stance_peak), stances, (0.0, inf)),
+        "pfcf": _per_sample(trials.stance_trial, trials.stance_peak, n, (0.0, inf)),
     }
+
+
+def _walk(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
+    """How it walks, once it does."""
+    seconds, steps = trials.walk_seconds, trials.walk_steps.astype(np.float64)
+    asked = seconds * conditions.speed
+    gone = trials.distance >= LEAST_WAY
+    return {
+        "speed_share": pooled(trials.walk_distance, asked),
+        "cadence": pooled(steps, seconds, (0.0, inf)),
+        "step_length": pooled(trials.walk_distance, steps),
+        "air_time": pooled(trials.walk_air, steps, (0.0, inf)),
+        "stance_time": pooled(2 * seconds - trials.walk_air, steps, (0.0, inf)),
+        "double_support": pooled(trials.walk_double_support, seconds, (0.0, 1.0)),
+        "flight": pooled(trials.walk_flight, seconds, (0.0, 1.0)),
+        "drift": pooled(10.0 * np.abs(trials.drift[gone]), trials.distance[gone], (0.0, inf)),
+    }
+
+
+def _footholds(course: Course, trials: Trials) -> dict[str, Estimate]:
+    """Support where a sole can lack it: not on slopes, whose ground a level patch would miss."""
+    if course.kind == "slope":
+        return {"sfr": UNKNOWN, "msr": UNKNOWN, "scatter": UNKNOWN}
+    n, support = trials.count, trials.foothold_support
+    safe = np.bincount(trials.foothold_trial, weights=support > SAFE_SUPPORT, minlength=n)
+    return {
+        "sfr": pooled_rate(safe, np.bincount(trials.foothold_trial, minlength=n)),
+        "msr": _per_sample(trials.foothold_trial, support, n, (0.0, 1.0)),
+        "scatter": _scatter(course, trials) if course.kind in STAIRS else UNKNOWN,
+    }
+
+
+def _scatter(course: Course, trials: Trials) -> Estimate:
+    """Of landings along the tread, m; without an interval."""
+    return Estimate(value=scatter(on_treads(course, trials), course.setting[1]), low=nan, high=nan)
+
+
+def _per_sample(trial: np.ndarray, values: np.ndarray, n: int, bounds: tuple[float, float]) -> Estimate:
+    """Mean of `values` (m,), each of which belongs to one of n trials."""
+    sums = np.bincount(trial, weights=values, minlength=n)
+    return pooled(sums, np.bincount(trial, minlength=n), bounds)
 
 
 def row_of(course: Course, trials: Trials, conditions: Conditions) -> Row:
@@ -52,10 +89,10 @@ def row_of(course: Course, trials: Trials, conditions: Conditions) -> Row:
         "beyond_training": course.beyond,
         "trials": trials.count,
     }
-    for name, estimate in measure(trials, conditions).items():
+    for name, estimate in measure(course, trials, conditions).items():
         row[name] = _number(estimate.value)
         row[f"{name}_low"], row[f"{name}_high"] = _number(estimate.low), _number(estimate.high)
-        if name in ("ap", "pfcf"):
+        if name in WITH_SPREAD:
             row[f"{name}_std"] = _number(estimate.std)
     row["left_strip"] = int((trials.ending == LEFT).sum())
     row["mean_seconds"] = _number(float(trials.seconds.mean()))

@@ -38,6 +38,7 @@ class Results:
     rows: list[Row] = field(default_factory=list)
     snapshots: list[Row] = field(default_factory=list)  #: rows with their `iteration`
     directions: dict[str, Any] | None = None
+    manner: dict[str, Any] | None = None  #: as `manner.compare` gives it
     run: Path | None = None  #: the run directory, where there is one
     chunk: int = CHUNK  #: trials that ran side by side
 
@@ -82,6 +83,7 @@ class Results:
             "rows": self.rows,
             "snapshots": self.snapshots,
             "directions": self.directions,
+            "manner": self.manner,
         }
         write_json(self.folder / RESULTS, content, indent=1)
 
@@ -109,6 +111,7 @@ def load(folder: Path, run: Path | None = None) -> Results:
             rows=content["rows"],
             snapshots=content["snapshots"],
             directions=content["directions"],
+            manner=content["manner"],
             run=run,
             chunk=content["chunk"],
         )

@@ -29,6 +29,7 @@ PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
     *("learning/foothold.py", "learning/ssr_policy.py"),
     *("evaluation/conditions.py", "evaluation/footholds.py"),
+    *("evaluation/gait.py", "evaluation/paid_style.py"),
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),
 )
 PACKAGES = ("mujoco", "torch", "numpy")

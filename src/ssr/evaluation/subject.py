@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ssr.errors import UserError, unknown
+from ssr.evaluation.paid_style import OwnDiscriminators, own_discriminators
 from ssr.evaluation.scripted import SCRIPTED
 from ssr.learning import config_file, saved
 from ssr.learning.algorithm import Actor, Imagine, Policy
@@ -35,6 +36,7 @@ class Subject:
     digest: str  #: of everything that decides how it acts
     iteration: int | None = None  #: of training
     policy: Policy | None = None  #: None: scripted
+    discriminators: OwnDiscriminators | None = None  #: which paid it for style
 
     @property
     def imagine(self) -> Imagine | None:
@@ -63,6 +65,7 @@ def load(source: str, iteration: int | None = None) -> Subject:
         digest=_digest(found.robot, settings, policy.weights()),
         iteration=found.iteration,
         policy=policy,
+        discriminators=own_discriminators(path, found),
     )
 
 

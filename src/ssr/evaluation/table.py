@@ -3,61 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from ssr.evaluation.conditions import AVERAGE, Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.results import Results
 from ssr.terrain.tile import Kind
 
-#: measure, heading, unit, factor, digits of the value and of its interval
-COLUMNS = (
-    ("success", "success", "%", 100, 1, 0),
-    ("traversal", "traversal", "%", 100, 1, 0),
-    ("distance", "distance", "m", 1, 1, 1),
-    ("speed", "speed", "m/s", 1, 2, 2),
-    ("steps", "steps", "1/s", 1, 2, 1),
-    ("sfr", "SFR", "%", 100, 1, 0),
-    ("msr", "MSR", "%", 100, 1, 0),
-    ("ap", "AP", "W", 1, 0, 0),
-    ("pfcf", "PFCF", "N", 1, 0, 0),
+
+class Column(NamedTuple):
+    """How one measure is shown."""
+
+    measure: str  #: its name in a row
+    heading: str
+    unit: str
+    factor: float = 1.0
+    digits: int = 1
+    interval_digits: int = 1
+
+
+OUTCOME = (
+    Column("success", "success", "%", 100, 1, 0),
+    Column("traversal", "traversal", "%", 100, 1, 0),
+    Column("distance", "distance", "m"),
+    Column("speed", "speed", "m/s", 1, 2, 2),
+    Column("sfr", "SFR", "%", 100, 1, 0),
+    Column("sfr_chance", "chance", "%", 100, 0),
+    Column("msr", "MSR", "%", 100, 1, 0),
+    Column("ap", "AP", "W", 1, 0, 0),
+    Column("pfcf", "PFCF", "N", 1, 0, 0),
 )
-SHOWN = tuple(column for column in COLUMNS if column[0] not in ("distance", "msr"))  #: what 80 columns hold
+GAIT = (
+    Column("cadence", "cadence", "1/s", 1, 2, 2),
+    Column("step_length", "step", "m", 1, 2, 2),
+    Column("air_time", "air", "s", 1, 2, 2),
+    Column("stance_time", "stance", "s", 1, 2, 2),
+    Column("double_support", "both feet", "%", 100, 0, 0),
+    Column("flight", "flight", "%", 100, 0, 0),
+)
+WAY = (
+    Column("speed_share", "speed ÷ command", "%", 100, 0, 0),
+    Column("drift", "drift", "m per 10 m", 1, 2, 2),
+    Column("scatter", "scatter", "cm", 100, 1),
+    Column("lead_right", "right foot leads", "%", 100, 0, 0),
+    Column("style", "style", "r^s", 1, 2, 2),
+    Column("style_reference", "of reference", "r^s", 1, 2),
+)
+#: what 80 columns hold
+SHOWN = tuple(column for column in OUTCOME if column.measure not in ("distance", "msr"))
+SHORT = {"speed_share": "speed\n%", "drift": "drift\nm/10", "double_support": "both\n%"}
+SHOWN_GAIT = tuple(
+    c for c in (*GAIT, *WAY) if c.measure not in ("stance_time", "lead_right", "style_reference")
+)
 
 
-def texts(row: Row, name: str, factor: float, digits: int, interval_digits: int) -> tuple[str, str]:
+def texts(row: Row, column: Column) -> tuple[str, str]:
     """`93.5` and `89–96`; a dash and nothing where nothing was measured."""
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    value, low, high = (row.get(column.measure + end) for end in ("", "_low", "_high"))
     if value is None:
         return "–", ""
-    ends = [] if low is None or high is None else [f"{factor * v:.{interval_digits}f}" for v in (low, high)]
-    return f"{factor * value:.{digits}f}", "–".join(ends)
+    ends = [] if low is None or high is None else [low, high]
+    shown = [f"{column.factor * end:.{column.interval_digits}f}" for end in ends]
+    return f"{column.factor * value:.{column.digits}f}", "–".join(shown)
+
+
+def protocol(conditions: Conditions) -> str:
+    """`1 m/s for 20 s, a forward command and nothing else, friction averaged with 1.0, seed 0`"""
+    words = [f"{conditions.speed:g} m/s for {conditions.seconds:g} s"]
+    if conditions.look_ahead:
+        words.append(f"an operator steers to the middle line {conditions.look_ahead:g} m ahead")
+    else:
+        words.append("a forward command and nothing else")
+    if conditions.friction is not None:
+        words.append(f"friction {conditions.friction:g}")
+    elif conditions.nominal:
+        words.append("the robot as built, friction 1.0")
+    else:
+        words.append(
+            "friction " + ("averaged with 1.0" if conditions.friction_rule == AVERAGE else "as printed")
+        )
+    return ", ".join([*words, f"seed {conditions.seed}"])
 
 
 def table(results: Sequence[Results], courses: Sequence[Course] | None = None) -> Table:
-    """The chosen courses (all by default) of one or several policies; narrow enough for 80 columns."""
+    """Outcomes on the chosen courses (all by default) of one or several policies, with their intervals."""
+    made = _table(results, courses, SHOWN, intervals=True)
+    counts = {row["trials"] for result in results for row in result.rows}
+    if counts:
+        made.caption = f"{'–'.join(str(n) for n in sorted({min(counts), max(counts)}))} trials per strip"
+    return made
+
+
+def gait_table(results: Sequence[Results], courses: Sequence[Course] | None = None) -> Table:
+    """How they walk there; intervals are in the report."""
+    return _table(results, courses, SHOWN_GAIT, intervals=False)
+
+
+def _table(
+    results: Sequence[Results], courses: Sequence[Course] | None, columns: Sequence[Column], intervals: bool
+) -> Table:
+    """Narrow enough for 80 columns."""
     several = len(results) > 1
     made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     made.add_column("strip", no_wrap=True)
     if several:
         made.add_column("policy")
-    for _, heading, unit, *_ in SHOWN:
-        made.add_column(f"{heading}\n{unit}", justify="right", no_wrap=True)
-    counts = set()
+    for column in columns:
+        heading = SHORT.get(column.measure, f"{column.heading}\n{column.unit}")
+        made.add_column(heading, justify="right", no_wrap=True)
     for course in courses if courses is not None else all_courses(results):
         for result in results:
             row = result.find(course)
             if row is None:
                 continue
-            counts.add(row["trials"])
-            pairs = (texts(row, name, *numbers) for name, _, _, *numbers in SHOWN)
-            cells = [f"{value}\n[dim]{ends}[/dim]" for value, ends in pairs]
+            pairs = (texts(row, column) for column in columns)
+            cells = [f"{value}\n[dim]{ends}[/dim]" if intervals else value for value, ends in pairs]
             who = (result.name,) if several else ()
             made.add_row(two_lines(course), *who, *cells)
-    if counts:
-        made.caption = f"{'–'.join(str(n) for n in sorted({min(counts), max(counts)}))} trials per strip"
     return made
 
 

@@ -12,6 +12,8 @@ from torch import Tensor
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
+from ssr.evaluation.gait import GaitRecorder
+from ssr.evaluation.paid_style import OwnDiscriminators, StyleMeter
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, TrialWorlds, worlds_for
 from ssr.learning.algorithm import Actor
@@ -19,7 +21,7 @@ from ssr.task.env import TraversalEnv
 from ssr.task.terminations import BEHIND_START
 from ssr.task.transition import Transition
 
-FELL, LEFT, LASTED = 0, 1, 2  #: how a trial ended: fallen, off the strip's sides or back, or not at all
+FELL, LEFT, LASTED = 0, 1, 2  #: how a trial ended: fallen, off the strip's ends, or not at all
 REPORT_STEPS = 25  #: control steps between two reports of progress
 
 
@@ -31,6 +33,16 @@ class Trials:
     seconds: np.ndarray  #: (n,) float64, until the end
     distance: np.ndarray  #: (n,) float32, m along the strip
     power: np.ndarray  #: (n,) float64, W, mean over the trial
+    first_edge: np.ndarray  #: (n,) float32, m, where the obstacles of its strip begin
+    drift: np.ndarray  #: (n,) float32, m to the left, from the first step to the last
+    walk_seconds: np.ndarray  #: (n,) float64; this and the next five as in `gait.WalkSums`
+    walk_distance: np.ndarray  #: (n,) float64, m
+    walk_steps: np.ndarray  #: (n,) int32
+    walk_air: np.ndarray  #: (n,) float64, foot-seconds
+    walk_double_support: np.ndarray  #: (n,) float64, s
+    walk_flight: np.ndarray  #: (n,) float64, s
+    style_paid: np.ndarray  #: (n,) float64, style reward summed over its windows
+    style_windows: np.ndarray  #: (n,) int32; none where the discriminators are not known
     foothold_trial: np.ndarray  #: (f,) int32
     foothold_foot: np.ndarray  #: (f,) int8, right 0, left 1
     foothold_step: np.ndarray  #: (f,) int16
@@ -85,7 +97,7 @@ def run_trials(
     `report` hears of control steps done, those of resting worlds included.
     """
     worlds = worlds_for(subject, course, conditions, first, count, chunk)
-    return follow(worlds, subject.actor(), first % chunk, count, report)
+    return follow(worlds, subject.actor(), first % chunk, count, report, subject.discriminators)
 
 
 def follow(
@@ -94,12 +106,17 @@ def follow(
     offset: int,
     count: int,
     report: Callable[[int], None] = lambda steps: None,
+    discriminators: OwnDiscriminators | None = None,
 ) -> Trials:
-    """The trials of the worlds `offset` to `offset + count`, from their beginning to their end."""
+    """The trials of the worlds `offset` to `offset + count`, from their beginning to their end.
+
+    discriminators: whose style reward is worked out besides.
+    """
     env, chunk = worlds.env, worlds.env.num_envs
     total = env.config.control_steps(worlds.conditions.seconds)
     actor.begin(chunk)
-    recorder = FootRecorder(chunk, env.layouts.privileged)
+    recorder, walk = FootRecorder(chunk, env.layouts.privileged), GaitRecorder()
+    style = StyleMeter(discriminators, chunk, env.config.control_period)
     ending = torch.full((chunk,), LASTED, dtype=torch.int8)
     steps = torch.zeros(chunk, dtype=torch.int32)
     distance, work = torch.zeros(chunk), torch.zeros(chunk, dtype=torch.float64)
@@ -109,6 +126,8 @@ def follow(
         running = worlds.running
         transition = worlds.step(actor.act(observation))
         recorder.observe(transition, running)
+        walk.observe(transition)
+        style.observe(transition, running)
         steps += running
         distance = torch.where(running & transition.valid, env.progress.covered, distance)
         work += torch.where(running & transition.valid, transition.power, 0.0)
@@ -121,6 +140,7 @@ def follow(
         observation = worlds.observe()
     report((total - reported) * count)
     mine = slice(offset, offset + count)
+    gait = {f"walk_{name}": v[mine] for name, v in vars(walk.gait(steps, env.config.control_period)).items()}
     return _written(
         recorder,
         mine.start,
@@ -128,13 +148,18 @@ def follow(
         seconds=steps[mine].numpy() * env.config.control_period,
         distance=distance[mine].numpy(),
         power=(work / steps.clamp(min=1))[mine].numpy(),
+        first_edge=env.field.first_edge[mine].numpy().copy(),
+        drift=walk.drift(steps)[mine],
+        style_paid=style.paid[mine],
+        style_windows=style.windows[mine],
+        **gait,
     )
 
 
 def _cause(transition: Transition, env: TraversalEnv) -> Tensor:
     """(n,) why a trial that was terminated ended."""
-    x, y = transition.base_position[:, 0], transition.base_position[:, 1]
-    outside = (y.abs() > env.field.half_width) | (x < -BEHIND_START)
+    x = transition.base_position[:, 0]
+    outside = (x > env.field.length) | (x < -BEHIND_START)
     return torch.where(outside & transition.valid, LEFT, FELL).to(torch.int8)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import torch
@@ -37,12 +38,13 @@ def seed_of(*words: object) -> int:
 def strips_for(course: Course, seeds: Sequence[int]) -> list[Tile]:
     """A strip of the course for each seed; only the blocks of discrete strips depend on it.
 
-    The apron counts as strip, so that a fast robot does not run out of it in 20 s.
+    The apron counts as strip, so that a fast robot does not run out of it in 20 s, and no strip has sides:
+    how far a robot drifts is measured, and ends nothing.
     """
 
     def strip(seed: int) -> Tile:
         made = make_strip(course.kind, course.setting, rng=np.random.default_rng(seed))
-        return replace(made, length=made.length + RUN_OUT)
+        return replace(made, length=made.length + RUN_OUT, half_width=inf)
 
     if course.kind == "discrete":
         return [strip(seed) for seed in seeds]

@@ -59,6 +59,17 @@ ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("active latents", "active_latents", ".1f"),
         ),
     ),
+    ("cadence", tuple((name, f"cadence/{name}", ".1f") for name in TERRAIN_TYPES)),
+    ("safe", tuple((name, f"safe_foothold_rate/{name}", ".0%") for name in TERRAIN_TYPES)),
+    ("landing m", tuple((name, f"foothold_rmse/{name}/3-5", ".3f") for name in TERRAIN_TYPES)),
+    ("style", tuple((name, f"style_reward/{name}", ".2f") for name in TERRAIN_TYPES)),
+    (
+        "independent",
+        (
+            *((name, f"independent/{name}", ".0%") for name in ("locomotion", "foothold", "style")),
+            ("beyond Table 6", "beyond_table_6", ".0%"),
+        ),
+    ),
     ("score ref", tuple((name, f"score_reference/{name}", ".2f") for name in (*TERRAIN_TYPES, "all"))),
     ("score policy", tuple((name, f"score_policy/{name}", ".2f") for name in (*TERRAIN_TYPES, "all"))),
 )

@@ -33,6 +33,14 @@ class Labels:
     target: Tensor  #: (m, 2) the touchdown, m, yaw-aligned base frame of that step
 
 
+@dataclass(frozen=True, kw_only=True)
+class FreshLabels(Labels):
+    """Labels with what tells how hard they were to foresee."""
+
+    terrain_type: Tensor  #: (m,) long, index into TERRAIN_TYPES
+    steps_left: Tensor  #: (m,) long, control steps from the swing step to the contact
+
+
 class FootstepRecorder(NamedTensors):
     """Labels each swing of both feet of n worlds once it has ended in a touchdown.
 
@@ -62,14 +70,14 @@ class FootstepRecorder(NamedTensors):
         self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps since lift-off
         self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
 
-    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> Labels:
+    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> FreshLabels:
         """Take in one step, state (n, S) and action (n, A) before it; returns the swing steps it labelled."""
         now = int(self.clock) % len(self.inputs)
         self.inputs[now] = torch.cat((state, action), -1)
         self.positions[now] = self.base_position
         self.yaws[now] = self.base_yaw
         self.in_air[now] = ~transition.feet.contact
-        labels = self._label(self.touchdowns.observe(transition), now)
+        labels = self._label(self.touchdowns.observe(transition), now, transition.terrain_type)
 
         self.landing_steps = torch.where(self.touchdowns.landing, self.recorded, 0)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
@@ -98,7 +106,7 @@ class FootstepRecorder(NamedTensors):
         super().load_state_dict(state)
         self.touchdowns.load_state_dict(state)
 
-    def _label(self, confirmed: Tensor, now: int) -> Labels:
+    def _label(self, confirmed: Tensor, now: int, terrain_type: Tensor) -> FreshLabels:
         """Labels of the swings that ended one step ago; their last stored step is two slots back."""
         world, foot = confirmed.nonzero(as_tuple=True)
         length = self.landing_steps[world, foot]
@@ -113,4 +121,10 @@ class FootstepRecorder(NamedTensors):
             self.positions[slot, of_world],
             self.yaws[slot, of_world],
         )
-        return Labels(input=self.inputs[slot, of_world], foot=of_foot, target=target)
+        return FreshLabels(
+            input=self.inputs[slot, of_world],
+            foot=of_foot,
+            target=target,
+            terrain_type=terrain_type[of_world],
+            steps_left=back[flying] + 1,
+        )

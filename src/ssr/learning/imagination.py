@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ssr.learning.config import ImaginationConfig, OptimizerConfig
-from ssr.learning.footsteps import Labels
+from ssr.learning.footsteps import FreshLabels, Labels
+from ssr.learning.landing_error import empty_errors, landing_errors, sum_errors
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.networks.imagination import FootholdImagination
@@ -80,7 +81,7 @@ class Imagination:
         optimizer = optimizer or OptimizerConfig()
         self.model, self.config, self.ranks, self.state_size = model, config, ranks, state_size
         self.buffer = LabelBuffer(max(1, config.capacity // ranks.size), state_size + action_size, device)
-        self.fresh: list[Labels] = []  #: labels the model has not been trained on
+        self.fresh: list[FreshLabels] = []  #: labels the model has not been trained on
         self.total = 0  #: labels ever seen, over all ranks
         self.rmse = float("inf")  #: m, on labels before they were trained on, smoothed over iterations
         self.optimizer = FlatAdam(
@@ -94,7 +95,7 @@ class Imagination:
     def trusted(self) -> bool:
         return self.total >= self.config.gate_samples and self.rmse < self.config.gate_rmse
 
-    def put(self, labels: Labels) -> None:
+    def put(self, labels: FreshLabels) -> None:
         if len(labels.foot):
             self.fresh.append(labels)
 
@@ -102,17 +103,19 @@ class Imagination:
         """Validate on the fresh labels, put them into the buffer, and train on samples of it."""
         device = self.buffer.foot.device
         error = torch.zeros(2, dtype=torch.float64, device=device)
+        by_contact = empty_errors(device)
         if self.fresh:
-            labels = Labels(
-                input=torch.cat([x.input for x in self.fresh]),
-                foot=torch.cat([x.foot for x in self.fresh]),
-                target=torch.cat([x.target for x in self.fresh]),
+            names = ("input", "foot", "target", "terrain_type", "steps_left")
+            labels = FreshLabels(
+                **{name: torch.cat([getattr(x, name) for x in self.fresh]) for name in names}
             )
             self.fresh = []
             with torch.no_grad():
                 mean, _ = self._predict(labels)
-                error[0] = (mean - labels.target).square().sum()
+                squared = (mean - labels.target).square()
+                error[0] = squared.sum()
                 error[1] = len(labels.foot)
+                by_contact = sum_errors(squared.sum(-1), labels.terrain_type, labels.steps_left)
             self.buffer.put(labels)
         fill = torch.tensor([self.buffer.size], dtype=torch.float64, device=device)
         self.ranks.sum_(both := torch.cat((error, fill, (fill == 0).double())))
@@ -132,6 +135,7 @@ class Imagination:
             "foothold_rmse": newest,
             "imagination_loss": loss,
             "imagination_samples": float(self.total),
+            **landing_errors(by_contact, self.ranks),
         }
 
     def _predict(self, labels: Labels) -> tuple[Tensor, Tensor]:

@@ -38,6 +38,7 @@ class Batch:
     returns: Tensor  #: (k, b)
     advantage: Tensor  #: (b,) of all streams together, see `prepare`
     weight: Tensor  #: (b,) 0 masks a sample
+    gain: Tensor  #: (k, b) advantage of each stream as it goes into `advantage`, without its weight
 
     @property
     def size(self) -> int:
@@ -109,6 +110,7 @@ def prepare(
         returns=gain + old_values,
         advantage=advantage,
         weight=weight,
+        gain=normalized,
     )
 
 

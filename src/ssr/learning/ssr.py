@@ -19,6 +19,7 @@ from ssr.learning.encoder_update import EncoderTrainer
 from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_deficiency
 from ssr.learning.footsteps import FootstepRecorder, to_tile
 from ssr.learning.imagination import Imagination
+from ssr.learning.independence import independent_shares
 from ssr.learning.ppo import PPO, prepare
 from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
@@ -257,6 +258,8 @@ class SSR:
                 mirror=self._mirror(),
                 ranks=self.ranks,
             )
+            terrain = rollout.terrain_type.flatten()
+            metrics |= independent_shares(batch.gain, batch.weight, terrain, tuple(self.weights), self.ranks)
             metrics |= self.ppo.update(batch, std, self.schedule)
         with clock("encoder"):
             mirrored = self.first_hidden[1] if self.mirrors_input else None

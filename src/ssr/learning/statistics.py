@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 import torch
 from torch import Tensor
 
+from ssr.learning.by_terrain import TerrainSums
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.symmetry.layout import Layout
+from ssr.task.config import RewardWeights
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 from ssr.terrain.settings import TERRAIN_TYPES
 
 SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
+TABLE_6 = tuple(f.name for f in fields(RewardWeights))  #: rows of the paper
 MOVING = 0.3  #: m/s: slower commands say little about tracking
 
 
@@ -23,6 +27,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.sums: dict[str, Tensor] = {}
+        self.by_terrain = TerrainSums()
 
     def add(self, name: str, total: Tensor | float, count: Tensor | float) -> None:
         pair = torch.stack(
@@ -32,6 +37,7 @@ class Tally:
 
     def means(self, ranks: Ranks = ALONE) -> dict[str, float]:
         """Means of everything added since the last call; names without a sample are left out."""
+        self.by_terrain.hand_over(self.add)
         names = sorted(self.sums)
         if not names:
             return {}
@@ -75,16 +81,27 @@ class Statistics:
         support = self.landing_support[touchdown]
         safe = support > SAFE_SUPPORT
         add("safe_foothold_rate", safe.sum(), len(support))
-        terrain = transition.terrain_type[:, None].expand_as(touchdown)[touchdown]
-        for k, name in enumerate(TERRAIN_TYPES):
-            add(f"safe_foothold_rate/{name}", safe[terrain == k].sum(), (terrain == k).sum())
         add("mean_support", support.sum(), len(support))
+        self._observe_terrain(transition, touchdown)
         self.landing_support = 1.0 - deficiency
         add("power", _over(valid, transition.power), valid.sum())
         add("falls_per_minute", (transition.terminated & valid).sum(), valid.sum() * self.period / 60.0)
         add("bad_worlds", (~valid).sum(), 1.0)
         for name, term in transition.terms.items():
             add(f"reward/{name}", _over(valid, term), valid.sum())
+
+    def _observe_terrain(self, transition: Transition, touchdown: Tensor) -> None:
+        """Cadence, safe footholds and the share of r^l beyond Table 6, by terrain type."""
+        terrain, landed = transition.terrain_type, touchdown.sum(-1)
+        safe = (touchdown & (self.landing_support > SAFE_SUPPORT)).sum(-1)
+        self.tally.by_terrain.add("cadence", landed, transition.valid * self.period, terrain)
+        self.tally.by_terrain.add("safe_foothold_rate", safe, landed, terrain)
+        rows = {name: row.abs() for name, row in transition.terms.items()}
+        everything = torch.where(transition.valid, torch.stack(list(rows.values())).sum(0), 0.0)
+        others = (row for name, row in rows.items() if name not in TABLE_6)
+        beyond = sum(others, torch.zeros_like(everything))
+        self.tally.by_terrain.add("beyond_table_6", beyond, everything, terrain)
+        self.tally.add("beyond_table_6", _over(transition.valid, beyond), everything.sum())
 
     def finish(self, rollout: Rollout) -> None:
         """Episode returns and lengths, once every stream's rewards are known."""
@@ -101,6 +118,9 @@ class Statistics:
         for name in self.returns:
             reward, valid = rollout.rewards[name], rollout.valid
             self.tally.add(f"mean_reward/{name}", reward.sum(), valid.sum() * self.period)
+        if "style" in self.returns:
+            paid, seconds = rollout.rewards["style"].flatten(), rollout.valid.flatten() * self.period
+            self.tally.by_terrain.add("style_reward", paid, seconds, rollout.terrain_type.flatten())
 
     def state_dict(self) -> dict[str, object]:
         return {

@@ -14,6 +14,7 @@ from ssr.physics.simulator import Dynamics
 from ssr.task.config import RandomizationConfig
 
 Drawn = TypeVar("Drawn", np.ndarray, Tensor)
+FRICTION_RULES = ("average", "direct")
 
 
 def effective_friction(drawn: Drawn, rule: str) -> Drawn:
@@ -22,7 +23,7 @@ def effective_friction(drawn: Drawn, rule: str) -> Drawn:
         return (drawn + 1.0) / 2.0
     if rule == "direct":
         return drawn
-    raise unknown("friction rule", rule, ("average", "direct"))
+    raise unknown("friction rule", rule, FRICTION_RULES)
 
 
 def draw_dynamics(

@@ -12,15 +12,12 @@ from matplotlib.patches import Patch
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.figures.style import GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
 from ssr.evaluation.measures import course_of
+from ssr.evaluation.places import NEAR_GAP, at_gaps, on_treads
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import all_courses, two_lines, typical
-from ssr.evaluation.trials import Trials
-from ssr.terrain.kinds import OBSTACLES_FROM
-from ssr.terrain.strip import GAP_SPACING
 from ssr.terrain.tile import Kind
 
 KERNEL = 0.015  #: m, standard deviation of the density's Gaussian kernel
-NEAR_GAP = 0.7  #: m before and behind a gap that are shown
 NEAR_RISER = 0.06  #: m shown of a tread's neighbours
 SOLE = 0.225  #: m, length of the support patch
 SAFE_MSR = 0.75  #: the crossing of Fig. 6c
@@ -35,19 +32,6 @@ def density(samples: np.ndarray, grid: np.ndarray, period: float | None = None) 
             away = (away + period / 2) % period - period / 2
         total += np.exp(-((away / KERNEL) ** 2) / 2).sum(axis=1)
     return total / (max(1, len(samples)) * KERNEL * np.sqrt(2 * np.pi))
-
-
-def on_treads(course: Course, trials: Trials) -> np.ndarray:
-    """Sole centres (m) from the back of the tread they are on."""
-    x = trials.foothold_position[:, 0].astype(np.float64) - OBSTACLES_FROM
-    return x[x > 0] % course.setting[1]
-
-
-def at_gaps(course: Course, trials: Trials) -> np.ndarray:
-    """Sole centres (m) from the near edge of the closest gap."""
-    x = trials.foothold_position[:, 0].astype(np.float64) - OBSTACLES_FROM
-    centre = course.setting[0] / 2
-    return (x[x > -NEAR_GAP] - centre + GAP_SPACING / 2) % GAP_SPACING - GAP_SPACING / 2 + centre
 
 
 def distribution(results: Sequence[Results]) -> Figure | None:

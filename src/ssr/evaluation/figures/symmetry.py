@@ -8,17 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.courses import SETS
 from ssr.evaluation.figures.style import LEFT, RIGHT, colour, figure, tidy
 from ssr.evaluation.intervals import Estimate, pooled_rate
+from ssr.evaluation.places import leading_feet
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import all_courses
-from ssr.evaluation.trials import Trials
-from ssr.terrain.kinds import OBSTACLES_FROM
-from ssr.terrain.strip import GAP_SPACING, PLATFORM_LENGTH, PLATFORM_SPACING
-
-REACH = 0.6  #: m behind an edge within which the leading foot lands
-SLACK = 0.05  #: m, a sole may hang over an edge this far with its centre
 
 
 def paths(results: Sequence[Results]) -> Figure | None:
@@ -62,27 +57,6 @@ def _square(axes: Axes, reach: float) -> None:
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), box_aspect=1)
     axes.set_ylabel("ahead (m)", fontsize=8)
     axes.plot(0, 0, "k^", ms=6)
-
-
-def leading_feet(course: Course, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
-    """How often each trial crossed an obstacle (n,), and how often with the right foot first (n,).
-
-    Leads: the first foot that comes down behind a gap, or on top of a platform.
-    """
-    width, spacing = course.setting[0], GAP_SPACING
-    if course.kind == "platform":
-        width, spacing = 0.0, PLATFORM_SPACING
-    x = trials.foothold_position[:, 0].astype(np.float64) - OBSTACLES_FROM - width + SLACK
-    obstacle = np.floor(x / spacing).astype(int)
-    reach = PLATFORM_LENGTH if course.kind == "platform" else REACH
-    beyond = (obstacle >= 0) & (x % spacing <= reach + SLACK)
-    crossings, right = np.zeros(trials.count, dtype=int), np.zeros(trials.count, dtype=int)
-    # Footholds lie trial by trial in the order of time: the first of each pair is the leading one.
-    pairs = np.stack([trials.foothold_trial[beyond], obstacle[beyond]], axis=1)
-    _, first = np.unique(pairs, axis=0, return_index=True)
-    np.add.at(crossings, pairs[first, 0], 1)
-    np.add.at(right, pairs[first, 0], trials.foothold_foot[beyond][first] == 0)
-    return crossings, right
 
 
 def lead(results: Sequence[Results]) -> Figure | None:

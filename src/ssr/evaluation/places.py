@@ -1,0 +1,68 @@
+"""Where feet come down against the edges of a strip: on treads, at gaps, which foot first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssr.evaluation.courses import Course
+from ssr.evaluation.trials import Trials
+from ssr.terrain.strip import GAP_SPACING, PLATFORM_LENGTH, PLATFORM_SPACING
+
+STAIRS = ("stairs_up", "stairs_down")
+LED = (*STAIRS, "gap", "platform")  #: kinds with an obstacle that one foot crosses first
+REACH = 0.6  #: m behind an edge within which the leading foot lands
+NEAR_GAP = 0.7  #: m before and behind a gap that belong to it
+SLACK = 0.05  #: m, a sole may hang over an edge this far with its centre
+
+
+def past_edge(trials: Trials) -> np.ndarray:
+    """(f,) m from the first edge of its trial's strip to the centre of each foothold."""
+    edges = trials.first_edge.astype(np.float64)[trials.foothold_trial]
+    return trials.foothold_position[:, 0].astype(np.float64) - edges
+
+
+def leading_feet(course: Course, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+    """How often each trial crossed an obstacle (n,), and how often with the right foot first (n,).
+
+    Leads: the first foot that comes down behind a gap, on top of a platform, or past the first edge of a
+    flight of stairs, which is one obstacle.
+    """
+    x = past_edge(trials) + SLACK
+    if course.kind in STAIRS:
+        spacing = reach = 1e3
+    elif course.kind == "gap":
+        x, spacing, reach = x - course.setting[0], GAP_SPACING, REACH
+    else:
+        spacing, reach = PLATFORM_SPACING, PLATFORM_LENGTH
+    obstacle = np.floor(x / spacing).astype(int)
+    beyond = (obstacle >= 0) & (x % spacing <= reach + SLACK)
+    crossings, right = np.zeros(trials.count, dtype=int), np.zeros(trials.count, dtype=int)
+    # Footholds lie trial by trial in the order of time: the first of each pair is the leading one.
+    pairs = np.stack([trials.foothold_trial[beyond], obstacle[beyond]], axis=1)
+    _, first = np.unique(pairs, axis=0, return_index=True)
+    np.add.at(crossings, pairs[first, 0], 1)
+    np.add.at(right, pairs[first, 0], trials.foothold_foot[beyond][first] == 0)
+    return crossings, right
+
+
+def on_treads(course: Course, trials: Trials) -> np.ndarray:
+    """Sole centres (m) from the back of the tread they are on."""
+    x = past_edge(trials)
+    return x[x > 0] % course.setting[1]
+
+
+def at_gaps(course: Course, trials: Trials) -> np.ndarray:
+    """Sole centres (m) from the near edge of the closest gap."""
+    x, centre = past_edge(trials), course.setting[0] / 2
+    return (x[x > -NEAR_GAP] - centre + GAP_SPACING / 2) % GAP_SPACING - GAP_SPACING / 2 + centre
+
+
+def scatter(places: np.ndarray, period: float) -> float:
+    """Standard deviation (m) of places (f,) on a circle of `period` metres, as of a wrapped normal.
+
+    Places spread evenly have none to speak of: it then exceeds 0.4 periods and means only that.
+    """
+    if len(places) == 0:
+        return float("nan")
+    length = min(abs(np.exp(2j * np.pi * places / period).mean()), 1.0)
+    return float(period / (2 * np.pi) * np.sqrt(-2.0 * np.log(max(length, 1e-9))))
