@@ -17,7 +17,7 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.eyes import record
 from ssr.evaluation.eyes.examine import Examination, examine, phantom_row
-from ssr.evaluation.eyes.looks import Walk
+from ssr.evaluation.eyes.looks import WatchedWalk
 from ssr.evaluation.eyes.phantom import edges_of, phantom, shares_of, tread_of
 from ssr.evaluation.trials import FELL, LASTED
 from ssr.evaluation.worlds import strips_for, worlds_for
@@ -37,7 +37,7 @@ def heights(tile: Tile, x: np.ndarray) -> np.ndarray:
     return tile.heights(np.stack([x, np.zeros_like(x)], axis=1))
 
 
-def walk(course: Course, landings: list[np.ndarray], fell: bool = False) -> Walk:
+def walk(course: Course, landings: list[np.ndarray], fell: bool = False) -> WatchedWalk:
     """Robots that land at these x (m), one array for each."""
     trial = np.repeat(np.arange(len(landings)), [len(x) for x in landings])
     x = np.concatenate(landings)
@@ -47,10 +47,10 @@ def walk(course: Course, landings: list[np.ndarray], fell: bool = False) -> Walk
         foothold_trial=trial.astype(np.int32),
         foothold_position=np.stack([x, np.zeros_like(x)], axis=1).astype(np.float32),
     )
-    return Walk(trials=trials, edges=(edges_of(strip(course)),) * len(landings), sight=None)
+    return WatchedWalk(trials=trials, edges=(edges_of(strip(course)),) * len(landings), sight=None)
 
 
-def by_sight(course: Course, share: float) -> Walk:
+def by_sight(course: Course, share: float) -> WatchedWalk:
     """Steps by the edges it is shown: 9 cm from each on its high side, and on stairs on every tread."""
     luck = np.random.default_rng(1)
     shown = edges_of(phantom(strip(course), course, share))
@@ -62,7 +62,7 @@ def by_sight(course: Course, share: float) -> Walk:
     return walk(course, [places[stands] + luck.normal(0, 0.02, stands.sum()) for _ in range(ROBOTS)])
 
 
-def by_time(course: Course, share: float) -> Walk:
+def by_time(course: Course, share: float) -> WatchedWalk:
     """Steps 0.21 m each time, whatever there is; on stairs its gait is locked to the true treads."""
     luck = np.random.default_rng(2)
     step = 0.32 if course in (UP, DOWN) else 0.21

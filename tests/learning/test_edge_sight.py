@@ -46,6 +46,16 @@ def test_the_true_map_is_seen_fully_and_its_ramp_not_at_all() -> None:
     assert sight(ramp - sawtooth(true), true)["edge_sight/stairs"] == pytest.approx(-1.0)
 
 
+def test_where_a_flight_begins_can_be_known_without_seeing_its_edges() -> None:
+    """Smoothed over two treads, a flight that begins within the map keeps its bend and loses its edges."""
+    x = torch.linspace(-0.5, 1.2, BASE_MAP[0]) + torch.linspace(-0.8, 0.3, 60)[:, None]
+    flight = 0.13 * (x / 0.32).floor().clamp_min(-1.0)
+    padded = torch.nn.functional.pad(flight[:, None], (3, 3), mode="replicate")
+    smooth = torch.nn.functional.avg_pool1d(padded, 7, 1)[:, 0]
+    maps = [profile[..., None].expand(-1, -1, BASE_MAP[1]).flatten(1) for profile in (smooth, flight)]
+    assert sight(*maps)["edge_sight/stairs"] < 0.4
+
+
 def test_half_the_truth_among_noise_of_its_size_is_seen_by_seven_tenths() -> None:
     true = stairs(400)
     teeth = sawtooth(true)

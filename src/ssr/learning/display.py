@@ -59,6 +59,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("active latents", "active_latents", ".1f"),
         ),
     ),
+    ("edges seen", tuple((name, f"edge_sight/{name}", ".2f") for name in TERRAIN_TYPES)),
     ("cadence", tuple((name, f"cadence/{name}", ".1f") for name in TERRAIN_TYPES)),
     ("safe", tuple((name, f"safe_foothold_rate/{name}", ".0%") for name in TERRAIN_TYPES)),
     ("landing m", tuple((name, f"foothold_rmse/{name}/3-5", ".3f") for name in TERRAIN_TYPES)),

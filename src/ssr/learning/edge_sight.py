@@ -1,8 +1,10 @@
 """Edge sight: does a decoded height map show treads, gaps and blocks, or only the ramp they lie on?
 
-The sawtooth of a height map H^b is what is left of it after its ramp, the plane that fits it best, is taken
-away. Edge sight is the correlation of the decoded map's sawtooth with the true one's: 1 for the true map, 0
-for its ramp. The error of a decoded map hides this: on stairs of 13 cm a ramp is wrong by only 4 cm.
+The sawtooth of a height map H^b is what is left of it after its ramp is taken away: the plane that fits it
+best, and slow bends along x, since where a flight of stairs begins or ends can be known without seeing an
+edge (with the plane alone an encoder that saw no tread scored 0.6 on short flights). Edge sight is the
+correlation of the decoded map's sawtooth with the true one's: 1 for the true map, 0 for its ramp. The error of
+a decoded map hides this: on stairs of 13 cm a ramp is wrong by only 4 cm.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ STRIDE = 6  #: control steps from one sample of a rollout to the next
 
 @cache
 def _ramps() -> Tensor:
-    """(3, cells) orthonormal: the maps that are planes."""
+    """(5, cells) orthonormal: planes, and bends of the second and third degree along x."""
     rows, columns = (torch.linspace(-1.0, 1.0, size, dtype=torch.float64) for size in BASE_MAP)
     x, y = torch.meshgrid(rows, columns, indexing="ij")
-    planes = torch.stack([torch.ones_like(x), x, y]).flatten(1)
+    planes = torch.stack([torch.ones_like(x), x, y, x**2, x**3]).flatten(1)
     return torch.linalg.qr(planes.T).Q.T.float().contiguous()
 
 
 def sawtooth(maps: Tensor) -> Tensor:
-    """Maps (..., 180) without the plane that fits each of them best."""
+    """Maps (..., 180) without the ramp that fits each of them best."""
     ramps = _ramps().to(maps)
     return maps - (maps @ ramps.T) @ ramps
 

@@ -11,7 +11,7 @@ from ssr.terrain.settings import TERRAIN_TYPES
 STREAMS = ("locomotion", "foothold", "style")
 CLOCKED = ("acting", "encoder", "encoding", "imagination", "physics", "ppo", "restarts", "rewards", "style")
 
-#: A key with {terrain}, {stream}, {row} or {part} stands for one key each.
+#: A key with a word in braces stands for one key for each terrain type, reward stream and so on.
 METRICS: dict[str, str] = {
     "iteration": "completed so far",
     "total_steps": "control steps of all worlds, all ranks and all stages",
@@ -29,6 +29,13 @@ METRICS: dict[str, str] = {
     "power": "W, Σ|τ·q̇|",
     "safe_foothold_rate": "share of landings with more than 75 % of the sole supported",
     "safe_foothold_rate/{terrain}": "likewise, on one terrain type",
+    "edge_sight/{terrain}": "correlation of decoded and true edges: 1 all seen, 0 a ramp is seen",
+    "cadence/{terrain}": "steps per second of both feet, where walking is asked for",
+    "style_reward/{terrain}": "mean r^s, 1 at best",
+    "independent/{stream}": "share of a stream's advantage that the others do not explain",
+    "independent/{stream}/{terrain}": "likewise, on one terrain type",
+    "beyond_table_6": "share of what r^l pays and charges that is not Table 6",
+    "beyond_table_6/{terrain}": "likewise, on one terrain type",
     "mean_support": "supported share of the sole at landings",
     "return/{stream}": "of episodes that ended",
     "mean_reward/{stream}": "per second",
@@ -47,6 +54,7 @@ METRICS: dict[str, str] = {
     "encoder_share/{loss}": "its share of the weighted sum",
     "active_latents": "dimensions of z^p that vary over the data",
     "foothold_rmse": "m, imagined against real footholds, before they are learned from",
+    "foothold_rmse/{terrain}/{left}": "likewise, by control steps left to contact",
     "imagination_loss": "Eq. 1",
     "imagination_samples": "labelled swing steps ever seen",
     "discriminator_loss": "mean over the discriminators in use",
@@ -61,6 +69,7 @@ METRICS: dict[str, str] = {
 def metrics() -> dict[str, str]:
     """Every key in full, and what it says."""
     from ssr.learning.encoder_update import LOSSES
+    from ssr.learning.landing_error import NAMES as SPAN_NAMES
 
     fillings = {
         "{terrain}": (*TERRAIN_TYPES, "all"),
@@ -68,11 +77,14 @@ def metrics() -> dict[str, str]:
         "{row}": ROWS,
         "{part}": CLOCKED,
         "{loss}": LOSSES,
+        "{left}": SPAN_NAMES,
     }
     found: dict[str, str] = {}
     for pattern, meaning in METRICS.items():
-        place = next((place for place in fillings if place in pattern), None)
-        names = [pattern] if place is None else [pattern.replace(place, word) for word in fillings[place]]
+        names = [pattern]
+        for place, words in fillings.items():
+            if place in pattern:
+                names = [name.replace(place, word) for name in names for word in words]
         found |= dict.fromkeys(names, meaning)
     return found
 

@@ -12,7 +12,7 @@ from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import RunDirectory
-from ssr.learning.trainer import Ending, Finished, Trainer
+from ssr.learning.trainer import Finished, Trainer, TrainingEnd
 from ssr.robots import load
 
 
@@ -65,7 +65,7 @@ def train(
     frozen: Collection[str] = (),
     finished: Finished | None = None,
     begun: Counters | None = None,
-) -> tuple[Ending, Counters]:
+) -> tuple[TrainingEnd, Counters]:
     """The work of one rank: why it ended, and how far it came.
 
     frozen: networks whose weights stay; finished: when to end before the limit; begun: how far the run had

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ssr.errors import unknown
-from ssr.learning import ssr_state
+from ssr.learning import edge_sight, ssr_state
 from ssr.learning.averaging import AveragedPolicy, shipped
 from ssr.learning.config import TrainConfig
 from ssr.learning.devices import moved
@@ -262,6 +262,7 @@ class SSR:
             metrics |= independent_shares(batch.gain, batch.weight, terrain, tuple(self.weights), self.ranks)
             metrics |= self.ppo.update(batch, std, self.schedule)
         with clock("encoder"):
+            metrics |= edge_sight.of_rollout(rollout, self.networks, self.ranks)
             mirrored = self.first_hidden[1] if self.mirrors_input else None
             metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
         with clock("imagination"):

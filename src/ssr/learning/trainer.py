@@ -32,7 +32,7 @@ what it was told: on a resume it is told the logged iterations again."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class TrainingEnd:
     """Why training ended; the same on every rank."""
 
     reason: str
@@ -61,7 +61,7 @@ class Trainer:
 
     # ---- the loop ---------------------------------------------------------------------------------------
 
-    def train(self, run: RunDirectory, config: TrainConfig, finished: Finished | None = None) -> Ending:
+    def train(self, run: RunDirectory, config: TrainConfig, finished: Finished | None = None) -> TrainingEnd:
         """Go on until all iterations are done, `finished` gives a reason or somebody asks to stop.
 
         The state is saved whenever it ends. Only the first rank logs and shows.
@@ -158,14 +158,14 @@ class Trainer:
 
     # ---- when to end ------------------------------------------------------------------------------------
 
-    def _ending(self, config: TrainConfig, reason: str | None, stop: bool) -> Ending | None:
+    def _ending(self, config: TrainConfig, reason: str | None, stop: bool) -> TrainingEnd | None:
         """reason: what `finished` said; stop: somebody asked this rank to."""
         if reason is not None:
-            return Ending(reason=reason)
+            return TrainingEnd(reason=reason)
         if self.iteration >= config.run.iterations:
-            return Ending(reason=f"all {config.run.iterations} iterations are done")
+            return TrainingEnd(reason=f"all {config.run.iterations} iterations are done")
         if self.ranks.any(stop):
-            return Ending(reason="interrupted", interrupted=True)
+            return TrainingEnd(reason="interrupted", interrupted=True)
         return None
 
     def _said_before(self, run: RunDirectory, finished: Finished | None) -> str | None:

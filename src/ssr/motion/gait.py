@@ -19,7 +19,7 @@ WALKS = ("forward", "backward", "slope", "stairs", "step")  #: columns in which 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gait:
+class ClipGait:
     """Means over the stretch of a clip in which it walks, from one step to another."""
 
     speed: float  #: m/s over the ground, along the path
@@ -29,7 +29,7 @@ class Gait:
     hip_height: float  #: share of its height over a straight leg
 
 
-def gait(clip: Clip, limbs: Limbs, knees: list[int]) -> Gait | None:
+def gait(clip: Clip, limbs: Limbs, knees: list[int]) -> ClipGait | None:
     """The gait of `clip`, `knees` being the joint indices of both; None with fewer than three steps."""
     velocity = np.gradient(smooth(clip.base_position[:, :2], 0.15), 1.0 / FPS, axis=0)
     speed = np.linalg.norm(velocity, axis=-1)
@@ -44,7 +44,7 @@ def gait(clip: Clip, limbs: Limbs, knees: list[int]) -> Gait | None:
     walked = float(np.linalg.norm(np.diff(clip.base_position[first : last + 1, :2], axis=0), axis=-1).sum())
     seconds = (last - first) / FPS
     hips = support_height(clip) + rotation.rotate(clip.base_quaternion, limbs.hip.mean(0))[:, 2]
-    return Gait(
+    return ClipGait(
         speed=walked / seconds,
         cadence=steps / seconds,
         step_length=walked / steps,

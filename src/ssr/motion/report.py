@@ -8,7 +8,7 @@ from rich.table import Table
 
 from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.dataset import OWN, TABLE_11, MotionDataset
-from ssr.motion.gait import WALKS, Gait, gait
+from ssr.motion.gait import WALKS, ClipGait, gait
 from ssr.motion.kinematics import Kinematics
 from ssr.motion.limbs import limbs
 from ssr.motion.quality import Quality
@@ -101,7 +101,7 @@ def gait_table(dataset: MotionDataset) -> Table:
     table = Table("motion", title="Gait, by speed over the ground", title_justify="left")
     for name in ("m/s", "clips", "steps/s", "step m", "knee °", "hip height %"):
         table.add_column(name, justify="right")
-    groups: dict[tuple[str, int], list[Gait]] = {}
+    groups: dict[tuple[str, int], list[ClipGait]] = {}
     for clip, measured in gaits(dataset):
         made = "planned" if clip.synthetic else "recorded"
         groups.setdefault((f"{clip.column}, {made}", round(measured.speed / GAIT_BIN)), []).append(measured)
@@ -119,7 +119,7 @@ def gait_table(dataset: MotionDataset) -> Table:
     return table
 
 
-def gaits(dataset: MotionDataset) -> list[tuple[Clip, Gait]]:
+def gaits(dataset: MotionDataset) -> list[tuple[Clip, ClipGait]]:
     """The clips that walk at least three steps, and how."""
     body = limbs(dataset.robot, Kinematics(dataset.robot).model)
     knees = [k for k, name in enumerate(dataset.robot.joint_names) if "knee" in name]

@@ -17,7 +17,7 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import SETS, Course
 from ssr.evaluation.evaluate import progress_bar
 from ssr.evaluation.eyes.landings import Footfalls, at_edges, on_treads, slope
-from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, Walk, looks_at, under
+from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, WatchedWalk, looks_at, under
 from ssr.evaluation.eyes.phantom import STAIRS, shares_of, tread_of
 from ssr.evaluation.eyes.record import EYES, Eyes
 from ssr.evaluation.eyes.sight import Glimpse, Sight, edges_seen, map_error
@@ -91,7 +91,9 @@ def examine(request: Examination, console: Console) -> Eyes:
     return eyes
 
 
-def _walks(request: Examination, tried: subject.Subject, console: Console) -> dict[Course, dict[Key, Walk]]:
+def _walks(
+    request: Examination, tried: subject.Subject, console: Console
+) -> dict[Course, dict[Key, WatchedWalk]]:
     """All looks, chunk by chunk over the workers."""
     jobs = [
         look
@@ -102,20 +104,20 @@ def _walks(request: Examination, tried: subject.Subject, console: Console) -> di
             min(CHUNK, request.trials - first),
         )
     ]  # fmt: skip
-    parts: dict[tuple[Course, Key], dict[int, Walk]] = defaultdict(dict)
+    parts: dict[tuple[Course, Key], dict[int, WatchedWalk]] = defaultdict(dict)
     steps = tried.task.control_steps(request.conditions.seconds)
     with progress_bar(console) as progress:
         line = progress.add_task("looks", total=sum(job.count for job in jobs) * steps)
 
-        def receive(look: Look, walk: Walk) -> None:
+        def receive(look: Look, walk: WatchedWalk) -> None:
             parts[look.course, (look.camera, look.share)][look.first] = walk
             how = f"shown {look.share:+.2f} tread" if look.share else look.camera
             progress.update(line, description=f"{look.course.title}, {how}")
 
         work(jobs, request.workers, lambda done: progress.advance(line, done), receive)
-    found: dict[Course, dict[Key, Walk]] = {course: {} for course in request.courses}
+    found: dict[Course, dict[Key, WatchedWalk]] = {course: {} for course in request.courses}
     for (course, key), chunks in parts.items():
-        found[course][key] = Walk.joined([chunks[first] for first in sorted(chunks)])
+        found[course][key] = WatchedWalk.joined([chunks[first] for first in sorted(chunks)])
     return found
 
 
@@ -138,7 +140,7 @@ def sight_row(sight: Sight) -> Row:
     }
 
 
-def phantom_row(course: Course, walks: dict[float, Walk]) -> Row:
+def phantom_row(course: Course, walks: dict[float, WatchedWalk]) -> Row:
     """Where feet landed (m) and how many fell at each shift (share of a tread), and the slope of it all."""
     tread, shares = tread_of(course), sorted(walks)
     found = [_landings(course, walks[share]) for share in shares]
@@ -155,7 +157,7 @@ def phantom_row(course: Course, walks: dict[float, Walk]) -> Row:
     return {"tread": tread, **_interval("slope", slope(shares, found, tread)), "shifts": rows}
 
 
-def _landings(course: Course, walk: Walk) -> Footfalls:
+def _landings(course: Course, walk: WatchedWalk) -> Footfalls:
     if course.kind in STAIRS:
         return on_treads(walk.trials, walk.edges, tread_of(course))
     return at_edges(walk.trials, walk.edges)

@@ -34,7 +34,7 @@ class Look:
     first: int = 0
     count: int
 
-    def run(self, subject: Subject, progress: Progress) -> Walk:
+    def run(self, subject: Subject, progress: Progress) -> WatchedWalk:
         deceived = (lambda strip: phantom(strip, self.course, self.share)) if self.share else None
         worlds = worlds_for(
             subject, self.course, under(self.conditions, self.camera), self.first, self.count, self.count,
@@ -43,7 +43,7 @@ class Look:
         watched = self.camera == "open" and not self.share
         watcher = Watcher(subject, worlds) if watched else None
         trials = follow(worlds, watcher or subject.actor(), 0, self.count, progress)
-        return Walk(
+        return WatchedWalk(
             trials=trials,
             edges=tuple(edges_of(strip) for strip in worlds.tiles),
             sight=None if watcher is None else watcher.sight(0, self.count),
@@ -51,7 +51,7 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walk:
+class WatchedWalk:
     """What came of a look."""
 
     trials: Trials
@@ -59,9 +59,9 @@ class Walk:
     sight: Sight | None
 
     @staticmethod
-    def joined(parts: list[Walk]) -> Walk:
+    def joined(parts: list[WatchedWalk]) -> WatchedWalk:
         sights = [part.sight for part in parts if part.sight is not None]
-        return Walk(
+        return WatchedWalk(
             trials=Trials.joined([part.trials for part in parts]),
             edges=tuple(edges for part in parts for edges in part.edges),
             sight=Sight.joined(sights) if sights else None,
