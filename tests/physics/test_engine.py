@@ -15,7 +15,7 @@ from ssr.physics.world import build_world
 from ssr.robots import load
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics, effective_friction
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
 
 ROBOT = load("x2")
 DEFAULT = torch.tensor(ROBOT.values("default"))

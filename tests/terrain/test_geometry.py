@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.registry import trained_kinds
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.strip import STRIP_POOL, make_strip
-from ssr.terrain.tile import ABYSS, KINDS, Box, Tile
+from ssr.terrain.tile import ABYSS, Box, Tile
 
 SKY = 50.0
 STRIPS = {
@@ -85,7 +86,7 @@ def mujoco_heights(tile: Tile, points: np.ndarray) -> np.ndarray:
     return SKY - np.array(distances)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_rays_down_meet_the_queried_height_on_every_level(kind: str) -> None:
     rng = np.random.default_rng(1)
     tiles = tiles_of(kind)
@@ -103,7 +104,7 @@ def test_rays_down_meet_the_queried_height_on_every_level(kind: str) -> None:
         assert np.abs(tile.heights(rounded) - queried).max() < 5e-6
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_no_crack_between_neighbouring_boxes(kind: str) -> None:
     """On an edge, and a float64 step to either side of it, there is ground at the height of one neighbour."""
     for tile in tiles_of(kind):
@@ -143,7 +144,7 @@ def test_float32_queries_are_exact_at_edges() -> None:
         np.testing.assert_allclose(field.heights(points)[0].numpy(), 0.17 * steps, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_a_mirrored_tile_is_the_tile_seen_in_the_mirror(kind: str) -> None:
     rng = np.random.default_rng(3)
     for tile in tiles_of(kind):
@@ -153,7 +154,7 @@ def test_a_mirrored_tile_is_the_tile_seen_in_the_mirror(kind: str) -> None:
         assert mirrored.mirrored() == tile
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_triangles_face_outward_and_close_every_box(kind: str) -> None:
     tile = make_tile(kind, level=13)
     vertices, faces = tile.triangles()

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from ssr.errors import UserError
-from ssr.terrain.kinds import make_tile
-from ssr.terrain.settings import LEVELS, setting_at
+from ssr.terrain.making import make_tile
+from ssr.terrain.registry import kind_named, trained_kinds
+from ssr.terrain.settings import LEVELS
 from ssr.terrain.strip import STRIP_POOL, make_strip
-from ssr.terrain.tile import KINDS, Tile
+from ssr.terrain.tile import Tile
 
 
 def jumps(tile: Tile) -> tuple[np.ndarray, np.ndarray]:
@@ -70,10 +71,10 @@ def test_discrete_strips_are_as_dense_as_their_tiles() -> None:
     assert strip.last_edge - strip.first_edge >= 21.5
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_a_strip_fits_its_pool_and_outlasts_a_trial(kind: str) -> None:
     for level in range(LEVELS):
-        strip = make_strip(kind, setting_at(kind, level))
+        strip = make_strip(kind, kind_named(kind).at(level))
         assert len(strip.boxes) <= STRIP_POOL
         assert strip.length >= strip.start + 22.0
         x = np.linspace(strip.length, strip.length + 9.499, 20)

@@ -12,7 +12,7 @@ from ssr.errors import UserError
 from ssr.evaluation import subject
 from ssr.evaluation.subject import Subject
 from ssr.robots import load as load_robot
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.viewer.ground import Ground, lay
 from ssr.viewer.world import AFTERMATH, PlayWorld, footprint
 

@@ -8,7 +8,7 @@ import torch
 
 from ssr.errors import UserError
 from ssr.robots.spec import Shape
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.vision.renderer import DepthRenderer
 
 BACKENDS = ("compiled", "warp")

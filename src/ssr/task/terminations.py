@@ -15,11 +15,9 @@ from ssr.task.commands import Asked, Commands
 from ssr.task.config import TerminationConfig
 from ssr.task.progress import Advance, Progress
 from ssr.terrain.field import FieldArrays, TerrainField
-from ssr.terrain.kinds import APRON
+from ssr.terrain.ground import APRON
 from ssr.terrain.settings import LEVELS
-from ssr.terrain.tile import KINDS
 
-GAP = KINDS.index("gap")
 BEHIND_START = 1.0  #: m behind the tile's near end at which the way back is out of bounds
 
 
@@ -72,7 +70,7 @@ def _endings(state, ground, asked, advance, bounds, terminated, truncated):
         tilted = overturned(now.gravity[i], c.max_roll, c.max_pitch)
         touched = now.body_force[i] > c.body_force
         sole = now.sole_position[i]
-        sunk = tile.kind[i] == GAP and min(sole[0, 2], sole[1, 2]) < -c.gap_depth
+        sunk = tile.has_pits[i] and min(sole[0, 2], sole[1, 2]) < -c.gap_depth
         fell = tilted or touched or sunk or not now.finite[i]
         gave_up = p.stalled[i] and not c.patient and not p.omnidirectional[i]
 

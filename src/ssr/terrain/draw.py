@@ -8,7 +8,7 @@ import numpy as np
 
 from ssr.errors import UserError
 from ssr.files import replacing
-from ssr.terrain.settings import describe
+from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Box, Tile
 
 CROP_BEFORE, CROP_BEHIND = 1.0, 1.5  #: ground shown before and behind the tile (m)
@@ -48,7 +48,7 @@ def save_picture(tile: Tile, path: Path) -> None:
 
 def _title(tile: Tile) -> str:
     level = "" if tile.level is None else f", level {tile.level}"
-    return f"{tile.kind}{level}: {describe(tile.kind, tile.setting)}"
+    return f"{tile.kind}{level}: {kind_named(tile.kind).describe(tile.setting)}"
 
 
 def _sample(tile: Tile) -> np.ndarray:
@@ -61,7 +61,7 @@ def _draw_profile(axes, tile: Tile) -> None:
     z = np.max([tile.heights(np.stack([x, np.full_like(x, y)], axis=-1)) for y in lanes], axis=0)
     axes.fill_between(x, z, z.min() - 0.3, color="#8d99a6", lw=0)
     axes.plot(x, z, color="#20303f", lw=1)
-    for edge in (tile.first_edge, tile.last_edge) if tile.has_edges else ():
+    for edge in (tile.first_edge, tile.last_edge) if kind_named(tile.kind).has_edges else ():
         axes.axvline(edge, color="#c0392b", lw=0.8, ls="--")
     axes.axvline(tile.start, color="#e67e22", lw=1.5)
     axes.set(

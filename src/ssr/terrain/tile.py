@@ -10,12 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import cos, sin
-from typing import Literal, get_args
 
 import numpy as np
-
-Kind = Literal["flat", "slope", "stairs_up", "stairs_down", "discrete", "gap", "platform"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 BOX_FIELDS = 7  #: a box as a row: centre x y z, half extent x y z, pitch
 FACET_FIELDS = 6  #: an upward facet as a row: x from, x to, y from, y to, z at `x from`, dz/dx
@@ -88,7 +84,7 @@ BOX_FACES = np.array(
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    kind: Kind
+    kind: str  #: name of a `TerrainKind`
     setting: tuple[float, ...]  #: what `--setting` takes: metres or degrees, per kind
     boxes: tuple[Box, ...]
     length: float  #: of the tile proper; the apron lies beyond it
@@ -98,10 +94,6 @@ class Tile:
     last_edge: float  #: x of the last obstacle edge (likewise); crossing it by 0.5 m promotes
     end_height: float  #: z of the apron behind the tile
     level: int | None = None
-
-    @property
-    def has_edges(self) -> bool:
-        return self.kind not in ("flat", "slope")
 
     def mirrored(self) -> Tile:
         """The tile seen in the sagittal mirror (y negated)."""

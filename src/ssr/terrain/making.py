@@ -1,0 +1,62 @@
+"""Training tiles: a kind at a level or a setting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssr.errors import UserError
+from ssr.terrain.ground import HALF_WIDTH, START, TILE_LENGTH, Edges, Ground
+from ssr.terrain.kind import Setting, TerrainKind
+from ssr.terrain.registry import kind_named
+from ssr.terrain.tile import EDGE_DECIMALS, Tile
+
+TILE_POOL = 24  #: no training tile has more boxes
+
+
+def make_tile(
+    kind: str,
+    level: int | None = None,
+    setting: Setting | None = None,
+    rng: np.random.Generator | None = None,
+) -> Tile:
+    """A training tile of a level 0..19 or of a setting (see `TerrainKind`).
+
+    `rng` places obstacles and decides whether a slope given by its level rises or falls; a slope's setting
+    says so by its sign. Without `rng` the same tile comes out every time.
+    """
+    known = kind_named(kind)
+    rng = rng or np.random.default_rng(0)
+    if level is not None and setting is not None:
+        raise UserError(f"{kind}: give a level or a setting, not both.")
+    if level is not None:
+        values = known.vary(known.at(level), rng)
+    elif setting is not None or not known.parameters:
+        values = known.check(tuple(setting or ()))
+    else:
+        raise UserError(f"{kind}: give a level 0 to 19 or a setting.")
+    return build(known, values, known.tile(values, rng), Ground(length=TILE_LENGTH), rng, level)
+
+
+def build(
+    kind: TerrainKind,
+    setting: Setting,
+    edges: Edges,
+    ground: Ground,
+    rng: np.random.Generator,
+    level: int | None = None,
+) -> Tile:
+    """The tile on this ground whose obstacles occupy `edges` along x."""
+    edges = [(round(a, EDGE_DECIMALS), round(b, EDGE_DECIMALS)) for a, b in edges]
+    made = kind.build(setting, edges, ground, rng)
+    return Tile(
+        kind=kind.name,
+        setting=setting,
+        boxes=tuple(made.boxes),
+        length=ground.length,
+        half_width=HALF_WIDTH,
+        start=START,
+        first_edge=made.first_edge,
+        last_edge=made.last_edge,
+        end_height=made.end_height,
+        level=level,
+    )
