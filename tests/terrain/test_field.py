@@ -12,7 +12,7 @@ from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.registry import kind_named, trained_kinds
 from ssr.terrain.settings import TERRAIN_TYPES
 from ssr.terrain.strip import STRIP_POOL, make_strip
-from ssr.terrain.tile import ABYSS, Tile
+from ssr.terrain.tile import ABYSS, FACET_FIELDS, Tile
 
 
 def mixed_tiles(count: int, seed: int = 0) -> list[Tile]:
@@ -143,7 +143,8 @@ def test_both_kernels_give_the_same_heights(pool: int) -> None:
 
 def test_both_kernels_agree_on_facets_of_any_incline() -> None:
     generator = torch.Generator().manual_seed(3)
-    facets = torch.rand(5, 40, 6, generator=generator) * 10 - 5
+    facets = torch.zeros(5, 40, FACET_FIELDS)
+    facets[..., :6] = torch.rand(5, 40, 6, generator=generator) * 10 - 5
     facets[..., 1], facets[..., 3] = facets[..., 0] + 2, facets[..., 2] + 2
     count = torch.tensor([40, 0, 1, 17, 40], dtype=torch.int32)
     points = torch.rand(5, 500, 2, generator=generator) * 12 - 6

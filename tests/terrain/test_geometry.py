@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import atan, cos, pi, sin
+from math import atan, cos, pi
 
 import mujoco
 import numpy as np
@@ -69,12 +69,11 @@ def triangle_heights(tile: Tile, points: np.ndarray) -> np.ndarray:
 def mujoco_heights(tile: Tile, points: np.ndarray) -> np.ndarray:
     """Rays straight down in a MuJoCo model of the tile's rows."""
     spec = mujoco.MjSpec()
-    for x, y, z, hx, hy, hz, pitch in tile.rows(STRIP_POOL):
+    for x, y, z, hx, hy, hz, pitch, yaw in tile.rows(STRIP_POOL):
+        quaternion = np.zeros(4)
+        mujoco.mju_euler2Quat(quaternion, [yaw, pitch, 0.0], "zyx")  # each about the axes turned so far
         spec.worldbody.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=[x, y, z],
-            size=[hx, hy, hz],
-            quat=[cos(pitch / 2), 0, sin(pitch / 2), 0],
+            type=mujoco.mjtGeom.mjGEOM_BOX, pos=[x, y, z], size=[hx, hy, hz], quat=quaternion
         )
     model = spec.compile()
     data = mujoco.MjData(model)

@@ -123,7 +123,7 @@ def _scene(tile: Tile):
             type=mujoco.mjtGeom.mjGEOM_BOX,
             pos=shown.center,
             size=shown.half,
-            quat=[np.cos(shown.pitch / 2), 0, np.sin(shown.pitch / 2), 0],
+            quat=shown.quaternion,
             rgba=_colour(number, box),
         )
     ground = float(tile.heights(np.array([[tile.start, 0.0]]))[0])
@@ -137,7 +137,9 @@ def _scene(tile: Tile):
 
 
 def _cropped(box: Box, tile: Tile) -> Box:
-    """The part of an upright box near the tile; a pitched one is cut in y alone."""
+    """The part of an upright box near the tile; a pitched one is cut in y alone, a turned one not at all."""
+    if box.yaw != 0.0:
+        return box
     (cx, cy, cz), (hx, hy, hz) = box.center, box.half
     y = (max(cy - hy, -CROP_ACROSS), min(cy + hy, CROP_ACROSS))
     x = (cx - hx, cx + hx)

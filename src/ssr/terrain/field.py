@@ -44,8 +44,8 @@ class FieldArrays(NamedTuple):
 class TerrainField:
     """One tile per world. Every tensor's first dimension is the world.
 
-    boxes (n, pool, 7): rows as `Tile.rows`, for whoever casts rays or collides.
-    facets (n, pool + 1, 6), facet_count (n,) int32: rows as `Tile.facets`, for whoever asks for heights.
+    boxes (n, pool, 8): rows as `Tile.rows`, for whoever casts rays or collides.
+    facets (n, 2 pool, 12), facet_count (n,) int32: rows as `Tile.facets`, for whoever asks for heights.
     has_pits, type, level (n,) int64: 0 or 1; index into `TERRAIN_TYPES`; -1 without one.
     length, half_width, start, first_edge, last_edge, end_height (n,) float32: as in `Tile`.
     """
@@ -63,8 +63,8 @@ class TerrainField:
         self._measures = self._zeros(num_envs, len(MEASURES))
         self.length, self.half_width, self.start = self._measures[:, :3].unbind(1)
         self.first_edge, self.last_edge, self.end_height = self._measures[:, 3:].unbind(1)
-        # A pitched box shows two facets to the sky; no tile or strip has more than one such box.
-        self.facets = self._zeros(num_envs, pool + 1, FACET_FIELDS)
+        # A pitched box shows two facets to the sky.
+        self.facets = self._zeros(num_envs, 2 * pool, FACET_FIELDS)
         self.facet_count = self._zeros(num_envs, dtype=torch.int32)
         self._heights = Heights(self.facets, self.facet_count)
 
@@ -84,7 +84,7 @@ class TerrainField:
         if not tiles:
             return
         rows = np.empty((len(tiles), self.pool, BOX_FIELDS), dtype=np.float32)
-        facets = np.zeros((len(tiles), self.pool + 1, FACET_FIELDS), dtype=np.float32)
+        facets = np.zeros((len(tiles), 2 * self.pool, FACET_FIELDS), dtype=np.float32)
         for k, tile in enumerate(tiles):
             rows[k] = tile.rows(self.pool)
             facets[k, : len(tile.facets)] = tile.facets
