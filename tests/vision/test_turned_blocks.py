@@ -14,7 +14,7 @@ from ssr.benchmarks.depth_scene import MujocoWorld, pose_scenes
 from ssr.terrain.field import TerrainField
 from ssr.terrain.making import TILE_POOL
 from ssr.terrain.tile import Box, Tile
-from ssr.vision.support import expected_deficiency, resting_deficiency, landing_rule
+from ssr.vision.support import expected_deficiency, landing_rule, resting_deficiency
 
 SOLE = robots.load("x2").sole
 
