@@ -44,7 +44,7 @@ def places(section: Section, trials: Trials) -> np.ndarray:
 
 
 def scatter(found: np.ndarray, period: float) -> float:
-    """Standard deviation (m) of the places `found` (f,) on a circle of `period` metres, as of a wrapped normal.
+    """Standard deviation (m) of `found` places (f,) on a circle of `period` metres, as of a wrapped normal.
 
     Places spread evenly have none to speak of: it then exceeds 0.4 periods and means only that.
     """

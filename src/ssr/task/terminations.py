@@ -79,7 +79,8 @@ def _endings(state, ground, asked, advance, bounds, terminated, truncated):
         past_end = x > length if forward else x < 0.0
         back_out = x < -BEHIND_START if forward else x > length + BEHIND_START
         on_apron = forward and past_end
-        aside = y > APRON / 2 if on_apron else y > tile.half_width[i]
+        half_width = tile.half_width[i]
+        aside = y > (max(APRON / 2, half_width) if on_apron else half_width)
         outside = aside or back_out or x > length + APRON
 
         # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off

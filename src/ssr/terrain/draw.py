@@ -12,7 +12,7 @@ from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Box, Tile
 
 CROP_BEFORE, CROP_BEHIND = 1.0, 1.5  #: ground shown before and behind the tile (m)
-CROP_ACROSS = 2.6  #: the 3-D picture shows |y| up to here
+CROP_BESIDE = 0.6  #: and beside it
 ROBOT_HEIGHT, ROBOT_RADIUS = 1.2, 0.15  #: of the upright capsule that marks the start and gives the scale
 RENDER_SIZE = (1400, 560)
 
@@ -74,7 +74,8 @@ def _draw_profile(axes, tile: Tile) -> None:
 
 
 def _draw_map(figure, axes, tile: Tile) -> None:
-    x, y = _sample(tile)[::4], np.linspace(-CROP_ACROSS, CROP_ACROSS, 251)
+    side = tile.half_width + CROP_BESIDE
+    x, y = _sample(tile)[::4], np.linspace(-side, side, 251)
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     z = tile.heights(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     image = axes.imshow(z, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap="viridis")
@@ -141,7 +142,8 @@ def _cropped(box: Box, tile: Tile) -> Box:
     if box.yaw != 0.0:
         return box
     (cx, cy, cz), (hx, hy, hz) = box.center, box.half
-    y = (max(cy - hy, -CROP_ACROSS), min(cy + hy, CROP_ACROSS))
+    side = tile.half_width + CROP_BESIDE
+    y = (max(cy - hy, -side), min(cy + hy, side))
     x = (cx - hx, cx + hx)
     if box.pitch == 0.0:
         x = (max(x[0], -CROP_BEFORE), min(x[1], tile.length + CROP_BEHIND))

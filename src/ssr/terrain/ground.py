@@ -22,9 +22,8 @@ OBSTACLES_TO = 5.5
 ROOM = OBSTACLES_TO - OBSTACLES_FROM  #: what a tile has for its obstacles
 APRON = 8.0  #: length of the square behind the tile, |y| ≤ APRON / 2
 MARGIN = 1.5  #: solid ground beyond the apron and its sides
+OVERLAP = 0.5  #: what is strewn, is strewn so far beyond a tile's sides
 ENTRY = -3.0  #: where the ground begins, behind the robot
-HALF_GROUND = APRON / 2 + MARGIN
-SPREAD = 2.5  #: obstacles are strewn over |y| ≤ this
 THICKNESS = 1.0  #: least depth of solid below any surface
 LANDING = 0.8  #: least footing between two obstacles of a tile
 
@@ -38,8 +37,17 @@ class Ground:
     """Where a kind builds: the measures of the tile or strip."""
 
     length: float  #: of the tile proper; the apron lies beyond it
-    half_ground: float = HALF_GROUND  #: solid ground reaches to |y| = this
-    spread: float = SPREAD  #: whatever does not reach across is strewn over |y| ≤ this
+    half_width: float = HALF_WIDTH  #: |y| beyond it is out of bounds
+
+    @property
+    def half_ground(self) -> float:
+        """Solid ground reaches to |y| = this."""
+        return max(APRON / 2, self.half_width) + MARGIN
+
+    @property
+    def spread(self) -> float:
+        """Obstacles that do not reach across are strewn over |y| ≤ this."""
+        return self.half_width + OVERLAP
 
     @property
     def end(self) -> float:

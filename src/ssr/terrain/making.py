@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.ground import HALF_WIDTH, START, TILE_LENGTH, Edges, Ground
+from ssr.terrain.ground import START, TILE_LENGTH, Edges, Ground
 from ssr.terrain.kind import Setting, TerrainKind
 from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import EDGE_DECIMALS, Tile
@@ -53,7 +53,7 @@ def build(
         setting=setting,
         boxes=tuple(made.boxes),
         length=ground.length,
-        half_width=HALF_WIDTH,
+        half_width=ground.half_width,
         start=START,
         first_edge=made.first_edge,
         last_edge=made.last_edge,

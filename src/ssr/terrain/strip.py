@@ -1,4 +1,7 @@
-"""Evaluation strips: one setting for at least 22 m, so that a 20 s trial at 1 m/s never runs out of it."""
+"""Evaluation strips: one setting for at least 22 m, so that a 20 s trial at 1 m/s never runs out of it.
+
+They are 12 m wide: who drifts sideways is measured, not stopped.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from ssr.terrain.making import build
 from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import EDGE_DECIMALS, Tile
 
-STRIP_POOL = 128  #: no strip has more boxes
+STRIP_POOL = 256  #: no strip has more boxes
+STRIP_HALF_WIDTH = 6.0  #: m
 STRIP_LENGTH = 22.0  #: least length (m) of the stretch with obstacles
 RUN_OUT = 1.0  #: level ground after the obstacles that still belongs to the strip
 
@@ -31,7 +35,7 @@ def make_strip(
     setting = known.check(tuple(setting))
     edges = known.strip(setting, length)
     end = max([OBSTACLES_FROM + length, *(b for _, b in edges)])
-    ground = Ground(length=round(end + RUN_OUT, EDGE_DECIMALS))
+    ground = Ground(length=round(end + RUN_OUT, EDGE_DECIMALS), half_width=STRIP_HALF_WIDTH)
     strip = build(known, setting, edges, ground, rng or np.random.default_rng(0))
     if len(strip.boxes) > STRIP_POOL:
         raise UserError(

@@ -60,4 +60,4 @@ def lay(ground: Ground, rng: np.random.Generator) -> Tile:
         tile = make_strip(ground.kind, ground.terrain.at(ground.level), rng=rng)
     else:
         tile = make_tile(ground.kind, level=ground.level, rng=rng)
-    return replace(tile, length=tile.length + RUN_OUT, half_width=APRON / 2)
+    return replace(tile, length=tile.length + RUN_OUT, half_width=max(APRON / 2, tile.half_width))
