@@ -43,12 +43,13 @@ def test_courses_are_long_enough_and_survive_a_table(course: Course) -> None:
     assert course_of(row) == course
 
 
-def test_only_discrete_strips_differ_from_trial_to_trial() -> None:
+def test_what_differs_from_trial_to_trial_is_where_it_begins_and_what_is_strewn() -> None:
     one, other = strips_for(Course.of("discrete", 0.1), [1, 2])
     assert one.boxes != other.boxes
     assert strips_for(Course.of("discrete", 0.1), [1])[0].boxes == one.boxes
     one, other = strips_for(Course.of("gap", 0.4), [1, 2])
     assert one.boxes == other.boxes
+    assert one.start != other.start
 
 
 def test_what_users_type() -> None:

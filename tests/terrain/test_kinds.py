@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from ssr.errors import UserError
+from ssr.task.config import TerrainConfig
+from ssr.task.tiles import TileBank
 from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.registry import kind_named, trained_kinds
 from ssr.terrain.settings import LEVELS, TERRAIN_TYPES
+from ssr.terrain.strip import make_strip
 from ssr.terrain.tile import Tile
 
 TABLE_3 = {  # kind: (level 0, level 19), in the order of a setting
@@ -97,7 +100,8 @@ def test_tiles_are_solid_from_behind_the_start_to_beyond_the_apron(kind: str) ->
     for level in range(LEVELS):
         tile = make_tile(kind, level=level, rng=np.random.default_rng(level))
         assert len(tile.boxes) <= TILE_POOL
-        assert (tile.length, tile.half_width, tile.start) == (8.0, 2.0, 0.75)
+        assert (tile.length, tile.half_width) == (8.0, 2.0)
+        assert 0.25 <= tile.start <= 0.75
         x = np.linspace(-3, 17.5, 206)
         y = np.linspace(-5.5, 5.5, 12)
         grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -119,6 +123,23 @@ def test_half_of_the_slopes_rise_and_half_fall() -> None:
     assert 160 < sum(end > 0 for end in ends) < 240
     assert make_tile("slope", setting=(15,)).end_height > 0
     assert make_tile("slope", setting=(-15,)).end_height < 0
+
+
+@pytest.mark.parametrize("make", [lambda **o: make_tile("stairs_up", level=0, **o),
+                                  lambda **o: make_strip("stairs_up", (0.13, 0.32), **o)])  # fmt: skip
+def test_the_first_edge_is_a_tread_nearer_or_farther_from_time_to_time(make) -> None:
+    rng = np.random.default_rng(4)
+    away = np.array([tile.first_edge - tile.start for tile in (make(rng=rng) for _ in range(300))])
+    assert away.min() >= 0.75 and away.max() <= 1.25
+    assert np.ptp(away) > 0.4  # the longest tread of Table 3
+    assert np.histogram(away, bins=5, range=(0.75, 1.25))[0].min() > 30
+    assert make(rng=rng, start_spread=0.0).start == 0.75
+
+
+def test_tiles_of_a_bank_differ() -> None:
+    bank = TileBank(TerrainConfig(kinds=("stairs_up",), variants=8), seed=0)
+    for level in (0, 19):
+        assert len({tile.start for tile in bank.tiles["stairs_up", level]}) == 4  # and their mirror images
 
 
 def test_the_same_seed_gives_the_same_tile() -> None:

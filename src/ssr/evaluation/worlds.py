@@ -36,7 +36,7 @@ def seed_of(*words: object) -> int:
 
 
 def strips_for(course: Course, seeds: Sequence[int]) -> list[Tile]:
-    """A strip of the course for each seed; what is strewn on it depends on that.
+    """A strip of the course for each seed; what is strewn on it and where it begins depend on that.
 
     The apron counts as strip, so that a fast robot does not run out of it in 20 s, and no strip has sides:
     how far a robot drifts is measured, and ends nothing.

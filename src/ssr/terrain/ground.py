@@ -17,6 +17,7 @@ from ssr.terrain.tile import Box
 TILE_LENGTH = 8.0
 HALF_WIDTH = 2.0
 START = 0.75
+START_SPREAD = 0.5  #: robots begin up to so much farther from the first edge: more than one tread of training
 OBSTACLES_FROM = 1.5
 OBSTACLES_TO = 5.5
 ROOM = OBSTACLES_TO - OBSTACLES_FROM  #: what a tile has for its obstacles

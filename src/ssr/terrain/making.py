@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.ground import START, TILE_LENGTH, Edges, Ground
+from ssr.terrain.ground import START, START_SPREAD, TILE_LENGTH, Edges, Ground
 from ssr.terrain.kind import Setting, TerrainKind
 from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import EDGE_DECIMALS, Tile
@@ -18,11 +18,13 @@ def make_tile(
     level: int | None = None,
     setting: Setting | None = None,
     rng: np.random.Generator | None = None,
+    start_spread: float = START_SPREAD,
 ) -> Tile:
     """A training tile of a level 0..19 or of a setting (see `TerrainKind`).
 
     `rng` places obstacles and decides whether a slope given by its level rises or falls; a slope's setting
-    says so by its sign. Without `rng` the same tile comes out every time.
+    says so by its sign. It also draws where robots begin, up to `start_spread` m farther from the first edge
+    than 0.75 m. Without `rng` the same tile comes out every time.
     """
     known = kind_named(kind)
     rng = rng or np.random.default_rng(0)
@@ -34,7 +36,8 @@ def make_tile(
         values = known.check(tuple(setting or ()))
     else:
         raise UserError(f"{kind}: give a level 0 to 19 or a setting.")
-    return build(known, values, known.tile(values, rng), Ground(length=TILE_LENGTH), rng, level)
+    edges = known.tile(values, rng)
+    return build(known, values, edges, Ground(length=TILE_LENGTH), rng, start_spread, level)
 
 
 def build(
@@ -43,6 +46,7 @@ def build(
     edges: Edges,
     ground: Ground,
     rng: np.random.Generator,
+    start_spread: float,
     level: int | None = None,
 ) -> Tile:
     """The tile on this ground whose obstacles occupy `edges` along x."""
@@ -54,7 +58,7 @@ def build(
         boxes=tuple(made.boxes),
         length=ground.length,
         half_width=ground.half_width,
-        start=START,
+        start=START - rng.uniform(0.0, start_spread),
         first_edge=made.first_edge,
         last_edge=made.last_edge,
         end_height=made.end_height,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.ground import OBSTACLES_FROM, Ground
+from ssr.terrain.ground import OBSTACLES_FROM, START_SPREAD, Ground
 from ssr.terrain.kind import Setting
 from ssr.terrain.making import build
 from ssr.terrain.registry import kind_named
@@ -25,18 +25,20 @@ def make_strip(
     setting: Setting,
     length: float = STRIP_LENGTH,
     rng: np.random.Generator | None = None,
+    start_spread: float = START_SPREAD,
 ) -> Tile:
     """A strip with at least `length` metres of one setting, which may lie off the curriculum or beyond it.
 
     Obstacles begin at x = 1.5 m; slopes begin at x = 0. Stairs climb (or descend) all the way. `rng` strews
-    what is strewn; without it everything always lies the same.
+    what is strewn and draws where robots begin, as in `make_tile`; the obstacles stay, so that a place on the
+    strip means the same in every trial. Without `rng` everything is always the same.
     """
     known = kind_named(kind)
     setting = known.check(tuple(setting))
     edges = known.strip(setting, length)
     end = max([OBSTACLES_FROM + length, *(b for _, b in edges)])
     ground = Ground(length=round(end + RUN_OUT, EDGE_DECIMALS), half_width=STRIP_HALF_WIDTH)
-    strip = build(known, setting, edges, ground, rng or np.random.default_rng(0))
+    strip = build(known, setting, edges, ground, rng or np.random.default_rng(0), start_spread)
     if len(strip.boxes) > STRIP_POOL:
         raise UserError(
             f"{kind} strip of {length:g} m needs {len(strip.boxes)} boxes, more than {STRIP_POOL}."
