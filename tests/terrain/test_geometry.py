@@ -98,9 +98,15 @@ def test_rays_down_meet_the_queried_height_on_every_level(kind: str) -> None:
         heights = tile.heights(where)
         assert np.abs(triangle_heights(tile, where) - heights).max() < 1e-9
         assert np.abs(mujoco_heights(tile, where) - heights).max() < 1e-9
-        # A float32 coordinate may fall on the other side of an edge, so the same rounded points are asked.
+        # A float32 coordinate may fall on the other side of an edge, so the same rounded points are asked,
+        # but for those that lie on the edge as far as float32 can tell.
         rounded = where[:shortest].astype(np.float32).astype(np.float64)
-        assert np.abs(tile.heights(rounded) - queried).max() < 5e-6
+        around = [
+            tile.heights(rounded + step) for step in 1e-6 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+        ]
+        clear = np.ptp(around, axis=0) < 1e-5
+        assert clear.mean() > 0.97
+        assert np.abs(tile.heights(rounded) - queried)[clear].max() < 5e-6
 
 
 @pytest.mark.parametrize("kind", trained_kinds())

@@ -14,7 +14,7 @@ from ssr.task.commands import table_4
 from ssr.task.config import CommandConfig, TerrainConfig
 from ssr.terrain import registry
 from ssr.terrain.field import TerrainField
-from ssr.terrain.ground import ENTRY, Edges, Ground, Obstacles, columns, evenly
+from ssr.terrain.ground import ENTRY, Edges, Obstacles, Plot, columns, evenly
 from ssr.terrain.kind import Parameter, Setting, TerrainKind
 from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.registry import kind_named, kinds_help, register, settings_help
@@ -27,11 +27,11 @@ HEIGHT = Parameter(name="post height", unit=" m", easiest=0.1, hardest=0.3, lowe
 SIDE = 0.4
 
 
-def posts(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
+def posts(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
     """A square post in the middle of the way between each pair of edges."""
     made = [Box.spanning(edge, (-SIDE / 2, SIDE / 2), (-1.0, setting[0])) for edge in edges]
     return Obstacles(
-        boxes=[*columns([(ENTRY, 0.0)], ground), *made], first_edge=edges[0][0], last_edge=edges[-1][1]
+        boxes=[*columns([(ENTRY, 0.0)], plot), *made], first_edge=edges[0][0], last_edge=edges[-1][1]
     )
 
 

@@ -34,7 +34,7 @@ Edges = Sequence[tuple[float, float]]  #: where obstacles begin and end along x,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class Plot:
     """Where a kind builds: the measures of the tile or strip."""
 
     length: float  #: of the tile proper; the apron lies beyond it
@@ -66,9 +66,9 @@ class Obstacles:
     end_height: float = 0.0  #: z of the apron
 
 
-def edgeless(boxes: Sequence[Box], ground: Ground, end_height: float = 0.0) -> Obstacles:
+def edgeless(boxes: Sequence[Box], plot: Plot, end_height: float = 0.0) -> Obstacles:
     """Ground without edges counts as crossed 0.5 m inside the tile's ends."""
-    last = ground.length - PROMOTION_MARGIN
+    last = plot.length - PROMOTION_MARGIN
     return Obstacles(boxes=boxes, first_edge=PROMOTION_MARGIN, last_edge=last, end_height=end_height)
 
 
@@ -89,7 +89,7 @@ def thrown_pair(rng: np.random.Generator, lengths: tuple[float, float]) -> list[
 
 def columns(
     steps: Sequence[tuple[float, float]],
-    ground: Ground,
+    plot: Plot,
     end: float | None = None,
     bottom: float | None = None,
 ) -> list[Box]:
@@ -98,15 +98,15 @@ def columns(
     They share their bottom, `THICKNESS` below the lowest top if not given, so that nothing is hollow.
     """
     floor = min(top for _, top in steps) - THICKNESS if bottom is None else bottom
-    across = (-ground.half_ground, ground.half_ground)
-    stops = [*(x for x, _ in steps[1:]), ground.end if end is None else end]
+    across = (-plot.half_ground, plot.half_ground)
+    stops = [*(x for x, _ in steps[1:]), plot.end if end is None else end]
     return [
         Box.spanning((x, stop), across, (floor, top)) for (x, top), stop in zip(steps, stops, strict=True)
     ]
 
 
-def steps_between(edges: Edges, top: float, ground: Ground) -> Obstacles:
+def steps_between(edges: Edges, top: float, plot: Plot) -> Obstacles:
     """Level ground that lies at `top` between each pair of edges: pits or platforms."""
     steps = [step for a, b in edges for step in ((a, top), (b, 0.0))]
-    boxes = columns([(ENTRY, 0.0), *steps], ground)
+    boxes = columns([(ENTRY, 0.0), *steps], plot)
     return Obstacles(boxes=boxes, first_edge=edges[0][0], last_edge=edges[-1][1])

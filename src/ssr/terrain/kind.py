@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.ground import Edges, Ground, Obstacles
+from ssr.terrain.ground import Edges, Obstacles, Plot
 from ssr.terrain.settings import LEVELS
 
 Setting = tuple[float, ...]  #: one value per parameter: metres or degrees
@@ -90,7 +90,7 @@ class TerrainKind:
     """Where the obstacles of a training tile begin and end along x, within 1.5 to 5.5 m."""
     strip: Callable[[Setting, float], Edges]
     """The same for a strip that has at least so many metres of obstacles."""
-    build: Callable[[Setting, Edges, Ground, np.random.Generator], Obstacles]
+    build: Callable[[Setting, Edges, Plot, np.random.Generator], Obstacles]
     """The ground with obstacles between these edges."""
 
     trained: bool = True  #: may be trained on; else it is for evaluation only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.ground import START, START_SPREAD, TILE_LENGTH, Edges, Ground
+from ssr.terrain.ground import START, START_SPREAD, TILE_LENGTH, Edges, Plot
 from ssr.terrain.kind import Setting, TerrainKind
 from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import EDGE_DECIMALS, Tile
@@ -37,27 +37,27 @@ def make_tile(
     else:
         raise UserError(f"{kind}: give a level 0 to 19 or a setting.")
     edges = known.tile(values, rng)
-    return build(known, values, edges, Ground(length=TILE_LENGTH), rng, start_spread, level)
+    return build(known, values, edges, Plot(length=TILE_LENGTH), rng, start_spread, level)
 
 
 def build(
     kind: TerrainKind,
     setting: Setting,
     edges: Edges,
-    ground: Ground,
+    plot: Plot,
     rng: np.random.Generator,
     start_spread: float,
     level: int | None = None,
 ) -> Tile:
     """The tile on this ground whose obstacles occupy `edges` along x."""
     edges = [(round(a, EDGE_DECIMALS), round(b, EDGE_DECIMALS)) for a, b in edges]
-    made = kind.build(setting, edges, ground, rng)
+    made = kind.build(setting, edges, plot, rng)
     return Tile(
         kind=kind.name,
         setting=setting,
         boxes=tuple(made.boxes),
-        length=ground.length,
-        half_width=ground.half_width,
+        length=plot.length,
+        half_width=plot.half_width,
         start=START - rng.uniform(0.0, start_spread),
         first_edge=made.first_edge,
         last_edge=made.last_edge,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.ground import OBSTACLES_FROM, START_SPREAD, Ground
+from ssr.terrain.ground import OBSTACLES_FROM, START_SPREAD, Plot
 from ssr.terrain.kind import Setting
 from ssr.terrain.making import build
 from ssr.terrain.registry import kind_named
@@ -37,8 +37,8 @@ def make_strip(
     setting = known.check(tuple(setting))
     edges = known.strip(setting, length)
     end = max([OBSTACLES_FROM + length, *(b for _, b in edges)])
-    ground = Ground(length=round(end + RUN_OUT, EDGE_DECIMALS), half_width=STRIP_HALF_WIDTH)
-    strip = build(known, setting, edges, ground, rng or np.random.default_rng(0), start_spread)
+    plot = Plot(length=round(end + RUN_OUT, EDGE_DECIMALS), half_width=STRIP_HALF_WIDTH)
+    strip = build(known, setting, edges, plot, rng or np.random.default_rng(0), start_spread)
     if len(strip.boxes) > STRIP_POOL:
         raise UserError(
             f"{kind} strip of {length:g} m needs {len(strip.boxes)} boxes, more than {STRIP_POOL}."

@@ -62,7 +62,7 @@ class Box:
 
     def _turned_facets(self) -> list[tuple[float, ...]]:
         (cx, cy, _), c, s = self.center, cos(self.yaw), sin(self.yaw)
-        facets = []
+        facets: list[tuple[float, ...]] = []
         for (ua, za), (ub, zb) in pairwise(self._ridge(0.0)):
             x, y = cx + c * (ua + ub) / 2, cy + s * (ua + ub) / 2
             along, across = (ub - ua) / 2 + TURNED_SLACK, self.half[1] + TURNED_SLACK

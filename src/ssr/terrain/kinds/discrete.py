@@ -11,8 +11,8 @@ from ssr.terrain.ground import (
     ROOM,
     THICKNESS,
     Edges,
-    Ground,
     Obstacles,
+    Plot,
     columns,
     evenly,
 )
@@ -25,10 +25,10 @@ CELL = (1.0, 1.25)  #: m along x and across y, about; one block lies in each
 SIZES = (0.3, 1.0)
 
 
-def _build(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
-    blocks = [block for stretch in edges for block in _blocks(stretch, ground.spread, setting[0], rng)]
+def _build(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
+    blocks = [block for stretch in edges for block in _blocks(stretch, plot.spread, setting[0], rng)]
     return Obstacles(
-        boxes=[*columns([(ENTRY, 0.0)], ground), *blocks],
+        boxes=[*columns([(ENTRY, 0.0)], plot), *blocks],
         first_edge=min(b.center[0] - b.half[0] for b in blocks),
         last_edge=max(b.center[0] + b.half[0] for b in blocks),
     )

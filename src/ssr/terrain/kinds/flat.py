@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssr.terrain.ground import ENTRY, Edges, Ground, Obstacles, columns, edgeless
+from ssr.terrain.ground import ENTRY, Edges, Obstacles, Plot, columns, edgeless
 from ssr.terrain.kind import Setting, TerrainKind
 from ssr.terrain.registry import register
 
 
-def _build(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
-    return edgeless(columns([(ENTRY, 0.0)], ground), ground)
+def _build(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
+    return edgeless(columns([(ENTRY, 0.0)], plot), plot)
 
 
 register(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssr.terrain.ground import Edges, Ground, Obstacles, evenly, steps_between, thrown_pair
+from ssr.terrain.ground import Edges, Obstacles, Plot, evenly, steps_between, thrown_pair
 from ssr.terrain.kind import Crossing, Parameter, Section, Setting, TerrainKind
 from ssr.terrain.registry import register
 
@@ -13,8 +13,8 @@ DEPTH = Parameter(name="depth", unit=" m", easiest=0.3, hardest=0.6, lowest=0.05
 SPACING = 2.5  #: m from one gap's near edge to the next one's
 
 
-def _build(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
-    return steps_between(edges, -setting[1], ground)
+def _build(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
+    return steps_between(edges, -setting[1], plot)
 
 
 def _with_depth(setting: Setting) -> Setting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssr.terrain.ground import Edges, Ground, Obstacles, evenly, steps_between, thrown_pair
+from ssr.terrain.ground import Edges, Obstacles, Plot, evenly, steps_between, thrown_pair
 from ssr.terrain.kind import Crossing, Parameter, Setting, TerrainKind
 from ssr.terrain.registry import register
 
@@ -18,8 +18,8 @@ def _tile(setting: Setting, rng: np.random.Generator) -> Edges:
     return thrown_pair(rng, (first, second))
 
 
-def _build(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
-    return steps_between(edges, setting[0], ground)
+def _build(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
+    return steps_between(edges, setting[0], plot)
 
 
 register(

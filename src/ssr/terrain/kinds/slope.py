@@ -6,7 +6,7 @@ from math import cos, radians, sin, tan
 
 import numpy as np
 
-from ssr.terrain.ground import ENTRY, THICKNESS, Edges, Ground, Obstacles, columns, edgeless
+from ssr.terrain.ground import ENTRY, THICKNESS, Edges, Obstacles, Plot, columns, edgeless
 from ssr.terrain.kind import Parameter, Setting, TerrainKind
 from ssr.terrain.registry import register
 from ssr.terrain.tile import Box
@@ -15,21 +15,21 @@ INCLINE = Parameter(name="incline", unit="°", easiest=0, hardest=20, lowest=-40
 SWEPT = (5.0, 10.0, 15.0, 20.0, 25.0)
 
 
-def _build(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
+def _build(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
     """One pitched block whose top runs from (0, 0) to (length, length · tan angle), flat at both ends."""
-    angle, length = radians(setting[0]), ground.length
+    angle, length = radians(setting[0]), plot.length
     if angle == 0.0:
-        return edgeless(columns([(ENTRY, 0.0)], ground), ground)
+        return edgeless(columns([(ENTRY, 0.0)], plot), plot)
     top = length * tan(angle)
     incline = Box(
         (length / 2 + THICKNESS / 2 * sin(angle), 0.0, top / 2 - THICKNESS / 2 * cos(angle)),
-        (length / 2 / cos(angle), ground.half_ground, THICKNESS / 2),
+        (length / 2 / cos(angle), plot.half_ground, THICKNESS / 2),
         -angle,
     )
     bottom = min(0.0, top) - THICKNESS
-    before = columns([(ENTRY, 0.0)], ground, end=0.0, bottom=bottom)
-    behind = columns([(length, top)], ground, bottom=bottom)
-    return edgeless([*before, incline, *behind], ground, top)
+    before = columns([(ENTRY, 0.0)], plot, end=0.0, bottom=bottom)
+    behind = columns([(length, top)], plot, bottom=bottom)
+    return edgeless([*before, incline, *behind], plot, top)
 
 
 def _rise_or_fall(setting: Setting, rng: np.random.Generator) -> Setting:

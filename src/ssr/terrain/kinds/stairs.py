@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssr.terrain.ground import ENTRY, OBSTACLES_FROM, ROOM, Edges, Ground, Obstacles, columns, evenly
+from ssr.terrain.ground import ENTRY, OBSTACLES_FROM, ROOM, Edges, Obstacles, Plot, columns, evenly
 from ssr.terrain.kind import Crossing, Parameter, Section, Setting, TerrainKind
 from ssr.terrain.registry import register
 
@@ -21,10 +21,10 @@ def _flight(setting: Setting, rng: np.random.Generator) -> Edges:
     return [(OBSTACLES_FROM + i * tread, OBSTACLES_FROM + (i + 1) * tread) for i in range(count)]
 
 
-def _stairs(rise: float, edges: Edges, ground: Ground) -> Obstacles:
+def _stairs(rise: float, edges: Edges, plot: Plot) -> Obstacles:
     treads = [(x, i * rise) for i, (x, _) in enumerate(edges, start=1)]
     return Obstacles(
-        boxes=columns([(ENTRY, 0.0), *treads], ground),
+        boxes=columns([(ENTRY, 0.0), *treads], plot),
         first_edge=edges[0][0],
         last_edge=edges[-1][0],
         end_height=len(edges) * rise,
@@ -45,8 +45,8 @@ def _tread(setting: Setting, drawn: bool) -> Section:
 
 
 def _kind(way: str, order: int, sign: float) -> TerrainKind:
-    def build(setting: Setting, edges: Edges, ground: Ground, rng: np.random.Generator) -> Obstacles:
-        return _stairs(sign * setting[0], edges, ground)
+    def build(setting: Setting, edges: Edges, plot: Plot, rng: np.random.Generator) -> Obstacles:
+        return _stairs(sign * setting[0], edges, plot)
 
     return TerrainKind(
         name=f"stairs_{way}",
