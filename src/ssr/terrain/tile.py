@@ -157,9 +157,9 @@ class Tile:
 
     @cached_property
     def facets(self) -> np.ndarray:
-        """(m, 12) float64 upward facets of all boxes, ordered by where they begin along x."""
+        """(m, 12) float64 upward facets of all boxes by where they begin along x, turned ones last."""
         facets = np.array([facet for box in self.boxes for facet in box.facets()])
-        return facets[np.argsort(facets[:, 0], kind="stable")]
+        return facets[np.lexsort((facets[:, 0], facets[:, TURNED] != 0.0))]
 
     def heights(self, points: np.ndarray) -> np.ndarray:
         """Ground height (m) under points (n, 2), exact: on an edge the higher side counts."""

@@ -102,10 +102,11 @@ def _hanging(heights, tolerance):
 
 @_compiled
 def _turned_near(facets, count, x0, x1, y0, y1):
-    """Whether a turned facet's bounds touch the rectangle."""
-    for f in range(count):
-        apart = facets[f, 1] < x0 or facets[f, 0] > x1 or facets[f, 3] < y0 or facets[f, 2] > y1
-        if facets[f, TURNED] != F(0.0) and not apart:
+    """Whether a turned facet's bounds touch the rectangle; these come last."""
+    for f in range(count - 1, -1, -1):
+        if facets[f, TURNED] == F(0.0):
+            return False
+        if facets[f, 1] >= x0 and facets[f, 0] <= x1 and facets[f, 3] >= y0 and facets[f, 2] <= y1:
             return True
     return False
 
