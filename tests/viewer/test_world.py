@@ -78,7 +78,7 @@ def test_leaving_the_ground_begins_anew(standing: Subject, side: float, outcome:
     world.step()
     assert dict(world.tally) == {outcome: 1}
     world.step()
-    assert world.moment.base_position[0] == pytest.approx(tile.start, abs=0.1)
+    assert world.moment.base_position[0] == pytest.approx(world.tile.start, abs=0.02)
     assert world.tile is not tile
 
 
