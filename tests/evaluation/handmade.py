@@ -15,7 +15,7 @@ from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
 from ssr.robots import load
-from ssr.terrain.kinds import OBSTACLES_FROM
+from ssr.terrain.ground import OBSTACLES_FROM
 
 
 def write_run(path: Path, seed: int = 0, iterations: tuple[int, ...] = (100,)) -> Path:

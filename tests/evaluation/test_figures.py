@@ -8,11 +8,12 @@ from handmade import handmade
 
 from ssr.evaluation import places
 from ssr.evaluation.conditions import Conditions
-from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.courses import course_sets
 from ssr.evaluation.figures import difficulty, footholds, style, symmetry, training
 from ssr.evaluation.measures import row_of
 from ssr.evaluation.results import Results
 from ssr.learning.run_directory import METRICS
+from ssr.terrain.registry import kind_named
 
 RIGHT, LEFT = 0, 1
 
@@ -42,15 +43,15 @@ def test_densities_hold_all_footholds() -> None:
 
 def test_places_on_treads_and_at_gaps() -> None:
     trials = handmade(1, **stepping((0, RIGHT, 1.2), (0, LEFT, 1.6), (0, RIGHT, 1.95)))
-    stairs = Course.of("stairs_down", 0.15, 0.30)  # the first tread begins at 1.5 m
-    assert places.on_treads(stairs, trials) == pytest.approx([0.1, 0.15], abs=1e-6)
-    gap = Course.of("gap", 0.8)  # gaps begin at 1.5 and 4.0 m
+    stairs = kind_named("stairs_down").section((0.15, 0.30))  # the first tread begins at 1.5 m
+    assert places.places(stairs, trials) == pytest.approx([0.1, 0.15], abs=1e-6)
+    gap = kind_named("gap").section((0.8, 0.6))  # gaps begin at 1.5 and 4.0 m
     trials = handmade(1, **stepping((0, RIGHT, 1.4), (0, LEFT, 2.4), (0, RIGHT, 3.9), (0, LEFT, 4.9)))
-    assert places.at_gaps(gap, trials) == pytest.approx([-0.1, 0.9, -0.1, 0.9], abs=1e-6)
+    assert places.places(gap, trials) == pytest.approx([-0.1, 0.9, -0.1, 0.9], abs=1e-6)
 
 
 def test_the_leg_that_lands_first_behind_a_gap_leads() -> None:
-    gap = Course.of("gap", 0.8)  # 1.5–2.3, 4.0–4.8, …
+    gap = kind_named("gap").crossing((0.8, 0.6))  # 1.5–2.3, 4.0–4.8, …
     first = [
         (0, RIGHT, 1.4),
         (0, LEFT, 2.45),
@@ -66,7 +67,7 @@ def test_the_leg_that_lands_first_behind_a_gap_leads() -> None:
 
 
 def test_the_leg_that_lands_first_on_a_platform_leads() -> None:
-    platform = Course.of("platform", 0.4)  # 1.5–3.0, 4.5–6.0, …
+    platform = kind_named("platform").crossing((0.4,))  # 1.5–3.0, 4.5–6.0, …
     steps = [
         (0, LEFT, 1.3),
         (0, RIGHT, 1.6),
@@ -84,7 +85,7 @@ def made(tmp_path: Path) -> Results:
     result = Results(
         name="walker", folder=tmp_path, digest="0" * 64, conditions=Conditions(), robot="x2", run=tmp_path
     )
-    for course in SETS["sweep"]:
+    for course in course_sets()["sweep"]:
         trials = handmade(4, **stepping((0, RIGHT, 1.7), (0, LEFT, 2.6), (1, RIGHT, 1.8)))
         result.put(row_of(course, trials, Conditions()))
     return result

@@ -10,7 +10,7 @@ from toy import ToyWalker
 
 from ssr.learning.config import FootholdConfig
 from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_deficiency
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.terrain.settings import TERRAIN_TYPES
 
 STAIRS, SLOPE = TERRAIN_TYPES.index("stairs"), TERRAIN_TYPES.index("slope")

@@ -14,7 +14,7 @@ from ssr.symmetry.layout import Layout
 from ssr.symmetry.vectors import layouts
 from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
 
 SWING = 8  #: control steps each foot is in the air, in turn
 

@@ -15,7 +15,8 @@ from ssr.physics.world import build_world
 from ssr.robots import load
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics, effective_friction
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.tile import Box, Tile
 
 ROBOT = load("x2")
 DEFAULT = torch.tensor(ROBOT.values("default"))
@@ -144,9 +145,8 @@ def test_a_slippery_slope_lets_the_robot_slide() -> None:
     assert slid > held + 0.1
 
 
-@pytest.mark.parametrize("rounds", [2])
-def test_balls_rest_at_the_queried_height_after_tiles_were_replaced(rounds: int) -> None:
-    """Stale collision bounds would let them fall through or hang in the air."""
+def balls(count: int) -> MujocoSimulator:
+    """The engine with a ball of 2 cm instead of a robot."""
     spec = mujoco.MjSpec()
     for index in range(TILE_POOL):
         spec.worldbody.add_geom(
@@ -156,32 +156,55 @@ def test_balls_rest_at_the_queried_height_after_tiles_were_replaced(rounds: int)
     ball.add_freejoint()
     ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=(0.02, 0, 0), mass=0.1)
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE
-    count = 60
-    rng = np.random.default_rng(1)
     sim = MujocoSimulator.__new__(MujocoSimulator)
     sim.model, sim.pool, sim.num_envs = spec.compile(), TILE_POOL, count
+    sim.model.geom_sameframe[:TILE_POOL] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
     sim.batch = Batch(sim.model, count, nthread=1, persistent=True)
     sim._box_range = np.zeros((count, TILE_POOL, 2))
     sim._terrain = np.array([sim.model.geom(f"terrain_{i}").id for i in range(TILE_POOL)])
-    kinds = ("stairs_up", "stairs_down", "discrete", "gap", "platform")
+    return sim
+
+
+def check_rest(sim: MujocoSimulator, tiles: list[Tile], points: np.ndarray) -> None:
+    """Balls dropped on points (n, 2) of the tiles rest at the queried height, edges left out."""
+    sim.place(torch.arange(sim.num_envs), tiles)
+    around = 0.03 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+    ground = np.array([tile.heights(p[None])[0] for tile, p in zip(tiles, points, strict=True)])
+    level = [np.ptp(tile.heights(p + around)) < 1e-9 for tile, p in zip(tiles, points, strict=True)]
     qpos, qvel = sim.batch.bind("qpos"), sim.batch.bind("qvel")
-    for _ in range(rounds):
+    qpos[:] = 0.0
+    qpos[:, :2], qpos[:, 2], qpos[:, 3] = points, ground + 0.05, 1.0
+    qvel[:] = 0.0
+    sim.batch.step(nstep=400)
+    assert sum(level) > 40
+    assert np.abs(qpos[level, 2] - ground[level] - 0.02).max() < 2e-3
+
+
+def test_balls_rest_at_the_queried_height_after_tiles_were_replaced() -> None:
+    """Stale collision bounds would let them fall through or hang in the air."""
+    count, rng = 60, np.random.default_rng(1)
+    sim = balls(count)
+    kinds = ("stairs_up", "stairs_down", "discrete", "gap", "platform")
+    for _ in range(2):
         tiles = [make_tile(kinds[i % 5], level=int(rng.integers(20)), rng=rng) for i in range(count)]
-        sim.place(torch.arange(count), tiles)
-        points = np.stack([rng.uniform(0.0, 8.0, count), rng.uniform(-1.5, 1.5, count)], axis=-1)
-        ground = np.array([tile.heights(p[None])[0] for tile, p in zip(tiles, points, strict=True)])
-        clear = np.array(
-            [
-                np.ptp(tile.heights(p + 0.03 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]))) < 1e-9
-                for tile, p in zip(tiles, points, strict=True)
-            ]
+        check_rest(sim, tiles, np.stack([rng.uniform(0.0, 8.0, count), rng.uniform(-1.5, 1.5, count)], -1))
+
+
+def test_balls_rest_on_turned_blocks() -> None:
+    """Each world has one block, longer than wide, and a ball near one of its ends."""
+    count, rng = 60, np.random.default_rng(2)
+    sim = balls(count)
+    for _ in range(2):
+        yaw = rng.uniform(-np.pi, np.pi, count)
+        ends = rng.choice([-0.6, 0.6], count)[:, None] * np.stack([np.cos(yaw), np.sin(yaw)], axis=-1)
+        turned = [Box((3.0, 0.5, 0.1), (0.7, 0.1, 0.2), 0.0, float(angle)) for angle in yaw]
+        flat = make_tile("flat")
+        tiles = [replace(flat, boxes=(*flat.boxes, box)) for box in turned]
+        places = np.array([3.0, 0.5]) + ends
+        assert all(
+            abs(tile.heights(at[None])[0] - 0.3) < 1e-9 for tile, at in zip(tiles, places, strict=True)
         )
-        qpos[:] = 0.0
-        qpos[:, :2], qpos[:, 2], qpos[:, 3] = points, ground + 0.05, 1.0
-        qvel[:] = 0.0
-        sim.batch.step(nstep=400)
-        assert clear.sum() > 40
-        assert np.abs(qpos[clear, 2] - ground[clear] - 0.02).max() < 2e-3
+        check_rest(sim, tiles, places)
 
 
 def test_the_model_names_what_the_engine_needs() -> None:

@@ -11,7 +11,7 @@ from ssr.rotation.tensors import multiply
 from ssr.symmetry.layout import AXIAL, POLAR, apply
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
 
 KINDS = ("slope", "stairs_up", "stairs_down", "discrete", "gap", "platform", "flat")
 

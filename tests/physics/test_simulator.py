@@ -14,7 +14,7 @@ from ssr.physics.readout import PhysicsState, Reading, State, shapes_of
 from ssr.physics.simulator import ResetPose, Simulator
 from ssr.physics.world import PhysicsConfig, build_world
 from ssr.robots import load
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 
 ROBOT = load("x2")
 DEFAULT = torch.tensor(ROBOT.values("default"), dtype=torch.float32)

@@ -8,15 +8,16 @@ import torch
 
 from ssr.terrain.field import TerrainField
 from ssr.terrain.heights import numba_heights, warp_heights
-from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.terrain.settings import TERRAIN_TYPES, type_of
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.registry import kind_named, trained_kinds
+from ssr.terrain.settings import TERRAIN_TYPES
 from ssr.terrain.strip import STRIP_POOL, make_strip
-from ssr.terrain.tile import ABYSS, KINDS, Tile
+from ssr.terrain.tile import ABYSS, FACET_FIELDS, Tile
 
 
 def mixed_tiles(count: int, seed: int = 0) -> list[Tile]:
     rng = np.random.default_rng(seed)
-    return [make_tile(KINDS[i % 7], level=int(rng.integers(20)), rng=rng) for i in range(count)]
+    return [make_tile(trained_kinds()[i % 7], level=int(rng.integers(20)), rng=rng) for i in range(count)]
 
 
 def everywhere(worlds: int, points: int, seed: int = 0) -> torch.Tensor:
@@ -63,7 +64,7 @@ def test_placing_again_leaves_nothing_of_the_old_tile() -> None:
     assert torch.equal(used.boxes, fresh.boxes)
     for name in (
         "count",
-        "kind",
+        "has_pits",
         "type",
         "level",
         "length",
@@ -96,8 +97,8 @@ def test_the_field_knows_what_each_world_walks_on() -> None:
     tiles = [*mixed_tiles(7), make_tile("gap", setting=(0.9,))]
     field = TerrainField(8, TILE_POOL)
     field.place(torch.arange(8), tiles)
-    assert [KINDS[k] for k in field.kind] == [t.kind for t in tiles]
-    assert [TERRAIN_TYPES[k] for k in field.type] == [type_of(t.kind) for t in tiles]
+    assert field.has_pits.tolist() == [int(t.kind == "gap") for t in tiles]
+    assert [TERRAIN_TYPES[k] for k in field.type] == [kind_named(t.kind).terrain_type for t in tiles]
     assert field.level.tolist() == [-1 if t.level is None else t.level for t in tiles]
     assert field.level[-1] == -1
     assert field.count.tolist() == [len(t.boxes) for t in tiles]
@@ -142,7 +143,8 @@ def test_both_kernels_give_the_same_heights(pool: int) -> None:
 
 def test_both_kernels_agree_on_facets_of_any_incline() -> None:
     generator = torch.Generator().manual_seed(3)
-    facets = torch.rand(5, 40, 6, generator=generator) * 10 - 5
+    facets = torch.zeros(5, 40, FACET_FIELDS)
+    facets[..., :6] = torch.rand(5, 40, 6, generator=generator) * 10 - 5
     facets[..., 1], facets[..., 3] = facets[..., 0] + 2, facets[..., 2] + 2
     count = torch.tensor([40, 0, 1, 17, 40], dtype=torch.int32)
     points = torch.rand(5, 500, 2, generator=generator) * 12 - 6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import atan, cos, pi, sin
+from math import atan, cos, pi
 
 import mujoco
 import numpy as np
@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.registry import trained_kinds
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.strip import STRIP_POOL, make_strip
-from ssr.terrain.tile import ABYSS, KINDS, Box, Tile
+from ssr.terrain.tile import ABYSS, Box, Tile
 
 SKY = 50.0
 STRIPS = {
@@ -68,12 +69,11 @@ def triangle_heights(tile: Tile, points: np.ndarray) -> np.ndarray:
 def mujoco_heights(tile: Tile, points: np.ndarray) -> np.ndarray:
     """Rays straight down in a MuJoCo model of the tile's rows."""
     spec = mujoco.MjSpec()
-    for x, y, z, hx, hy, hz, pitch in tile.rows(STRIP_POOL):
+    for x, y, z, hx, hy, hz, pitch, yaw in tile.rows(STRIP_POOL):
+        quaternion = np.zeros(4)
+        mujoco.mju_euler2Quat(quaternion, [yaw, pitch, 0.0], "zyx")  # each about the axes turned so far
         spec.worldbody.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=[x, y, z],
-            size=[hx, hy, hz],
-            quat=[cos(pitch / 2), 0, sin(pitch / 2), 0],
+            type=mujoco.mjtGeom.mjGEOM_BOX, pos=[x, y, z], size=[hx, hy, hz], quat=quaternion
         )
     model = spec.compile()
     data = mujoco.MjData(model)
@@ -85,7 +85,7 @@ def mujoco_heights(tile: Tile, points: np.ndarray) -> np.ndarray:
     return SKY - np.array(distances)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_rays_down_meet_the_queried_height_on_every_level(kind: str) -> None:
     rng = np.random.default_rng(1)
     tiles = tiles_of(kind)
@@ -98,12 +98,18 @@ def test_rays_down_meet_the_queried_height_on_every_level(kind: str) -> None:
         heights = tile.heights(where)
         assert np.abs(triangle_heights(tile, where) - heights).max() < 1e-9
         assert np.abs(mujoco_heights(tile, where) - heights).max() < 1e-9
-        # A float32 coordinate may fall on the other side of an edge, so the same rounded points are asked.
+        # A float32 coordinate may fall on the other side of an edge, so the same rounded points are asked,
+        # but for those that lie on the edge as far as float32 can tell.
         rounded = where[:shortest].astype(np.float32).astype(np.float64)
-        assert np.abs(tile.heights(rounded) - queried).max() < 5e-6
+        around = [
+            tile.heights(rounded + step) for step in 1e-6 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+        ]
+        clear = np.ptp(around, axis=0) < 1e-5
+        assert clear.mean() > 0.97
+        assert np.abs(tile.heights(rounded) - queried)[clear].max() < 5e-6
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_no_crack_between_neighbouring_boxes(kind: str) -> None:
     """On an edge, and a float64 step to either side of it, there is ground at the height of one neighbour."""
     for tile in tiles_of(kind):
@@ -143,7 +149,7 @@ def test_float32_queries_are_exact_at_edges() -> None:
         np.testing.assert_allclose(field.heights(points)[0].numpy(), 0.17 * steps, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_a_mirrored_tile_is_the_tile_seen_in_the_mirror(kind: str) -> None:
     rng = np.random.default_rng(3)
     for tile in tiles_of(kind):
@@ -153,7 +159,7 @@ def test_a_mirrored_tile_is_the_tile_seen_in_the_mirror(kind: str) -> None:
         assert mirrored.mirrored() == tile
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_triangles_face_outward_and_close_every_box(kind: str) -> None:
     tile = make_tile(kind, level=13)
     vertices, faces = tile.triangles()

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from ssr.errors import UserError
-from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.terrain.settings import LEVELS, TERRAIN_TYPES, parse_setting, setting_at, type_of
-from ssr.terrain.tile import KINDS, Tile
+from ssr.task.config import TerrainConfig
+from ssr.task.tiles import TileBank
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.registry import kind_named, trained_kinds
+from ssr.terrain.settings import LEVELS, TERRAIN_TYPES
+from ssr.terrain.strip import make_strip
+from ssr.terrain.tile import Tile
 
 TABLE_3 = {  # kind: (level 0, level 19), in the order of a setting
     "slope": ((0.0,), (20.0,)),
@@ -25,7 +29,7 @@ def test_levels_interpolate_table_3(kind: str) -> None:
     easiest, hardest = TABLE_3[kind]
     for level in range(LEVELS):
         expected = np.array(easiest) + level / 19 * (np.array(hardest) - easiest)
-        np.testing.assert_allclose(setting_at(kind, level), expected, rtol=1e-12)
+        np.testing.assert_allclose(kind_named(kind).at(level), expected, rtol=1e-12)
         built = make_tile(kind, level=level).setting
         np.testing.assert_allclose(np.abs(built), expected, rtol=1e-12)
 
@@ -37,7 +41,7 @@ def profile(tile: Tile) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("level", range(LEVELS))
 def test_stairs_have_the_tread_and_rise_of_their_level(level: int) -> None:
-    rise, tread = setting_at("stairs_up", level)
+    rise, tread = kind_named("stairs_up").at(level)
     for kind, sign in (("stairs_up", 1), ("stairs_down", -1)):
         tile = make_tile(kind, level=level)
         x, z = profile(tile)
@@ -60,13 +64,13 @@ def test_gaps_and_platforms_measure_what_their_level_says(kind: str, level: int)
         assert len(jumps) == 4
         lengths = jumps[[1, 3]] - jumps[[0, 2]]
         if kind == "gap":
-            width, depth = setting_at("gap", level)
+            width, depth = kind_named("gap").at(level)
             np.testing.assert_allclose(lengths, width, atol=1.1e-3)
             assert z.min() == pytest.approx(-depth)
             assert z.max() == 0.0
         else:
             assert ((lengths > 1.199) & (lengths < 1.501)).all()
-            assert z.max() == pytest.approx(setting_at("platform", level)[0])
+            assert z.max() == pytest.approx(kind_named("platform").at(level)[0])
             assert z.min() == 0.0
         assert jumps[2] - jumps[1] > 0.8 - 1.1e-3
         assert jumps[0] >= 1.5 - 1e-3
@@ -77,7 +81,7 @@ def test_gaps_and_platforms_measure_what_their_level_says(kind: str, level: int)
 
 @pytest.mark.parametrize("level", range(LEVELS))
 def test_discrete_blocks_reach_their_height_and_stay_in_place(level: int) -> None:
-    (height,) = setting_at("discrete", level)
+    (height,) = kind_named("discrete").at(level)
     tile = make_tile("discrete", level=level, rng=np.random.default_rng(level))
     blocks = tile.boxes[1:]
     tops = np.array([b.center[2] + b.half[2] for b in blocks])
@@ -91,12 +95,13 @@ def test_discrete_blocks_reach_their_height_and_stay_in_place(level: int) -> Non
     assert max(abs(b.center[1]) + b.half[1] for b in blocks) <= 2.5 + 1e-9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_tiles_are_solid_from_behind_the_start_to_beyond_the_apron(kind: str) -> None:
     for level in range(LEVELS):
         tile = make_tile(kind, level=level, rng=np.random.default_rng(level))
         assert len(tile.boxes) <= TILE_POOL
-        assert (tile.length, tile.half_width, tile.start) == (8.0, 2.0, 0.75)
+        assert (tile.length, tile.half_width) == (8.0, 2.0)
+        assert 0.25 <= tile.start <= 0.75
         x = np.linspace(-3, 17.5, 206)
         y = np.linspace(-5.5, 5.5, 12)
         grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -120,8 +125,25 @@ def test_half_of_the_slopes_rise_and_half_fall() -> None:
     assert make_tile("slope", setting=(-15,)).end_height < 0
 
 
+@pytest.mark.parametrize("make", [lambda **o: make_tile("stairs_up", level=0, **o),
+                                  lambda **o: make_strip("stairs_up", (0.13, 0.32), **o)])  # fmt: skip
+def test_the_first_edge_is_a_tread_nearer_or_farther_from_time_to_time(make) -> None:
+    rng = np.random.default_rng(4)
+    away = np.array([tile.first_edge - tile.start for tile in (make(rng=rng) for _ in range(300))])
+    assert away.min() >= 0.75 and away.max() <= 1.25
+    assert np.ptp(away) > 0.4  # the longest tread of Table 3
+    assert np.histogram(away, bins=5, range=(0.75, 1.25))[0].min() > 30
+    assert make(rng=rng, start_spread=0.0).start == 0.75
+
+
+def test_tiles_of_a_bank_differ() -> None:
+    bank = TileBank(TerrainConfig(kinds=("stairs_up",), variants=8), seed=0)
+    for level in (0, 19):
+        assert len({tile.start for tile in bank.tiles["stairs_up", level]}) == 4  # and their mirror images
+
+
 def test_the_same_seed_gives_the_same_tile() -> None:
-    for kind in KINDS:
+    for kind in trained_kinds():
         one, two = (make_tile(kind, level=9, rng=np.random.default_rng(5)) for _ in range(2))
         assert one == two
     assert make_tile("gap", level=9) != make_tile("gap", level=9, rng=np.random.default_rng(5))
@@ -129,18 +151,18 @@ def test_the_same_seed_gives_the_same_tile() -> None:
 
 def test_five_terrain_types_hold_all_kinds() -> None:
     assert TERRAIN_TYPES == ("slope", "stairs", "discrete", "gap", "platform")
-    assert {type_of(kind) for kind in KINDS} == set(TERRAIN_TYPES)
-    assert type_of("flat") == "slope"
-    assert type_of("stairs_up") == type_of("stairs_down") == "stairs"
+    assert {kind_named(kind).terrain_type for kind in trained_kinds()} == set(TERRAIN_TYPES)
+    assert kind_named("flat").terrain_type == "slope"
+    assert kind_named("stairs_up").terrain_type == kind_named("stairs_down").terrain_type == "stairs"
 
 
 def test_settings_as_a_user_writes_them() -> None:
-    assert parse_setting("stairs_up", "0.15/0.30") == (0.15, 0.30)
-    assert parse_setting("slope", "-15") == (-15.0,)
-    assert parse_setting("gap", "0.9") == (0.9, 0.6)  # beyond the curriculum: as deep as its hardest level
-    assert parse_setting("gap", "0.45") == pytest.approx((0.45, 0.45))
-    assert parse_setting("gap", "0.8/0.5") == (0.8, 0.5)
-    assert parse_setting("platform", "0.45") == (0.45,)
+    assert kind_named("stairs_up").parse("0.15/0.30") == (0.15, 0.30)
+    assert kind_named("slope").parse("-15") == (-15.0,)
+    assert kind_named("gap").parse("0.9") == (0.9, 0.6)  # beyond the curriculum: as deep as its hardest level
+    assert kind_named("gap").parse("0.45") == pytest.approx((0.45, 0.45))
+    assert kind_named("gap").parse("0.8/0.5") == (0.8, 0.5)
+    assert kind_named("platform").parse("0.45") == (0.45,)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +182,7 @@ def test_settings_as_a_user_writes_them() -> None:
 )
 def test_a_bad_setting_is_one_clear_line(kind: str, text: str) -> None:
     with pytest.raises(UserError, match=kind) as caught:
-        parse_setting(kind, text)
+        kind_named(kind).parse(text)
     assert "\n" not in str(caught.value)
 
 

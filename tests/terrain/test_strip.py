@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from ssr.errors import UserError
-from ssr.terrain.kinds import make_tile
-from ssr.terrain.settings import LEVELS, setting_at
+from ssr.terrain.making import make_tile
+from ssr.terrain.registry import kind_named, trained_kinds
+from ssr.terrain.settings import LEVELS
 from ssr.terrain.strip import STRIP_POOL, make_strip
-from ssr.terrain.tile import KINDS, Tile
+from ssr.terrain.tile import Tile
 
 
 def jumps(tile: Tile) -> tuple[np.ndarray, np.ndarray]:
@@ -63,25 +64,28 @@ def test_slopes_keep_their_incline_all_the_way(degrees: float) -> None:
 def test_discrete_strips_are_as_dense_as_their_tiles() -> None:
     strip = make_strip("discrete", (0.2,), rng=np.random.default_rng(2))
     tile = make_tile("discrete", setting=(0.2,), rng=np.random.default_rng(2))
-    per_metre = (len(tile.boxes) - 1) / 4
-    for start in np.arange(1.5, 21.5, 4):
-        centers = [b.center[0] for b in strip.boxes[1:]]
-        assert abs(sum(start <= x < start + 4 for x in centers) - 4 * per_metre) <= 4
+    per_square_metre = (len(tile.boxes) - 1) / (4 * 5)
+    centers = np.array([b.center[:2] for b in strip.boxes[1:]])
+    for x in np.arange(1.5, 21.5, 4):
+        for y in np.arange(-6.5, 6.0, 3.25):
+            here = ((centers >= (x, y)) & (centers < (x + 4, y + 3.25))).all(axis=1).sum()
+            assert abs(here - 4 * 3.25 * per_square_metre) <= 4
     assert strip.last_edge - strip.first_edge >= 21.5
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", trained_kinds())
 def test_a_strip_fits_its_pool_and_outlasts_a_trial(kind: str) -> None:
     for level in range(LEVELS):
-        strip = make_strip(kind, setting_at(kind, level))
+        strip = make_strip(kind, kind_named(kind).at(level))
         assert len(strip.boxes) <= STRIP_POOL
         assert strip.length >= strip.start + 22.0
         x = np.linspace(strip.length, strip.length + 9.499, 20)
-        for y in (-5.5, 0, 5.5):
+        assert strip.half_width == 6.0
+        for y in (-7.49, 0, 7.49):
             apron = strip.heights(np.stack([x[1:], np.full(19, y)], axis=-1))
             np.testing.assert_allclose(apron, strip.end_height, atol=1e-9)
 
 
 def test_a_strip_that_needs_too_many_boxes_is_refused() -> None:
     with pytest.raises(UserError, match="boxes"):
-        make_strip("stairs_up", (0.1, 0.2), length=40)
+        make_strip("stairs_up", (0.1, 0.2), length=60)

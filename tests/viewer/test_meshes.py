@@ -8,7 +8,7 @@ import trimesh
 
 from ssr.robots import load as load_robot
 from ssr.robots.spec import Shape
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.viewer import meshes
 from ssr.viewer.eye import ENLARGED, picture
 

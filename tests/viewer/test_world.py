@@ -12,7 +12,7 @@ from ssr.errors import UserError
 from ssr.evaluation import subject
 from ssr.evaluation.subject import Subject
 from ssr.robots import load as load_robot
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.viewer.ground import Ground, lay
 from ssr.viewer.world import AFTERMATH, PlayWorld, footprint
 
@@ -78,7 +78,7 @@ def test_leaving_the_ground_begins_anew(standing: Subject, side: float, outcome:
     world.step()
     assert dict(world.tally) == {outcome: 1}
     world.step()
-    assert world.moment.base_position[0] == pytest.approx(tile.start, abs=0.1)
+    assert world.moment.base_position[0] == pytest.approx(world.tile.start, abs=0.02)
     assert world.tile is not tile
 
 

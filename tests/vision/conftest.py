@@ -6,8 +6,8 @@ import torch
 
 from ssr import robots
 from ssr.benchmarks.depth_scene import MujocoWorld, Scenes, pose_scenes
-from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.terrain.tile import KINDS
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.registry import trained_kinds
 
 LEVELS = (0, 10, 19)
 
@@ -23,7 +23,7 @@ class Gallery:
     def __init__(self, robot: str, poses: int) -> None:
         rng = np.random.default_rng(7)
         self.worlds, qpos = [], []
-        for kind in KINDS:
+        for kind in trained_kinds():
             for level in LEVELS:
                 tile = make_tile(kind, None if kind == "flat" else level, rng=rng)
                 world = MujocoWorld(robots.load(robot), tile)

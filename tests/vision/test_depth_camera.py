@@ -15,7 +15,7 @@ from ssr.benchmarks.depth_scene import MujocoWorld, pose_scenes
 from ssr.errors import UserError
 from ssr.symmetry.layout import POLAR, Mirror, apply
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.tile import Box, Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
 

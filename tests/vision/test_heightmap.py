@@ -9,7 +9,7 @@ import torch
 from ssr import robots
 from ssr.symmetry.layout import Mirror, apply
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.vision.heightmap import (
     base_map_points,
     depth_below,

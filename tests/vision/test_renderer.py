@@ -8,7 +8,7 @@ import torch
 
 from ssr.errors import UserError
 from ssr.robots.spec import Shape
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.vision.renderer import DepthRenderer
 
 BACKENDS = ("compiled", "warp")
@@ -94,7 +94,7 @@ def look(
 ) -> torch.Tensor:
     """The image of a camera at `position`, by default looking straight down with +y at the image's top."""
     renderer = DepthRenderer(shapes, ["link"], height=pixels, width=pixels, backend=backend)
-    boxes = torch.zeros(0, 7) if boxes is None else boxes
+    boxes = torch.zeros(0, 8) if boxes is None else boxes
     return renderer.render(
         torch.tensor([position], dtype=torch.float64),
         torch.tensor([quaternion], dtype=torch.float64),
@@ -140,7 +140,7 @@ def test_a_camera_inside_a_solid_sees_near(backend: str, name: str) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_camera_inside_terrain_sees_near(backend: str) -> None:
-    box = torch.tensor([[0.0, 0.0, -1.0, 2.0, 2.0, 1.0, 0.3]])
+    box = torch.tensor([[0.0, 0.0, -1.0, 2.0, 2.0, 1.0, 0.3, 0.0]])
     assert (look(backend, boxes=box, position=(0.2, 0.1, -0.5), pixels=9) == NEAR).all()
 
 
@@ -157,7 +157,7 @@ def test_a_ray_that_meets_nothing_is_far(backend: str, name: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_depth_is_along_the_view_not_along_the_ray(backend: str) -> None:
     """A wall square to the view is equally deep everywhere, though its edges are farther away."""
-    floor = torch.tensor([[0.0, 0.0, -1.0, 9.0, 9.0, 1.0, 0.0]])
+    floor = torch.tensor([[0.0, 0.0, -1.0, 9.0, 9.0, 1.0, 0.0, 0.0]])
     image = look(backend, boxes=floor, position=(0.0, 0.0, 2.0), tan_half_fov=(1.5, 1.5), pixels=12)
     assert torch.allclose(image, torch.full_like(image, 2.0), atol=1e-6)
 
@@ -165,7 +165,7 @@ def test_depth_is_along_the_view_not_along_the_ray(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_row_0_is_the_top_and_column_0_the_left(backend: str) -> None:
     """Looking down with the image's top towards +y: x grows to the right, y upwards."""
-    block = torch.tensor([[-0.5, 0.5, 0.0, 0.3, 0.3, 0.5, 0.0]])
+    block = torch.tensor([[-0.5, 0.5, 0.0, 0.3, 0.3, 0.5, 0.0, 0.0]])
     image = look(backend, boxes=block, position=(0.0, 0.0, 1.5), tan_half_fov=(1.0, 1.0), pixels=8)
     assert (image[:4, :4] < FAR).any()
     assert (image[4:] == FAR).all() and (image[:, 4:] == FAR).all()
@@ -173,7 +173,7 @@ def test_row_0_is_the_top_and_column_0_the_left(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_pitched_box_rises_forward_if_its_pitch_is_negative(backend: str) -> None:
-    ramp = torch.tensor([[0.0, 0.0, 0.0, 2.0, 2.0, 0.1, -0.3]])
+    ramp = torch.tensor([[0.0, 0.0, 0.0, 2.0, 2.0, 0.1, -0.3, 0.0]])
     top = lambda x: np.tan(0.3) * x + 0.1 / np.cos(0.3)
     for x in (-0.5, 0.0, 0.7):
         depth = look(backend, boxes=ramp, position=(x, 0.0, 1.5)).item()
@@ -182,7 +182,7 @@ def test_a_pitched_box_rises_forward_if_its_pitch_is_negative(backend: str) -> N
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_nearer_than_near_reads_near(backend: str) -> None:
-    floor = torch.tensor([[0.0, 0.0, -1.0, 1.0, 1.0, 1.0, 0.0]])
+    floor = torch.tensor([[0.0, 0.0, -1.0, 1.0, 1.0, 1.0, 0.0, 0.0]])
     assert look(backend, boxes=floor, position=(0.0, 0.0, 0.04)).item() == np.float32(NEAR)
 
 

@@ -9,7 +9,7 @@ import torch
 from ssr import robots
 from ssr.errors import UserError
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL, make_tile
+from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.tile import Tile
 from ssr.vision.heightmap import foot_map_points
 from ssr.vision.support import (

@@ -13,8 +13,8 @@ from ssr.benchmarks.blocks import alternate, median_ratio
 from ssr.benchmarks.depth_scene import MujocoWorld, Scenes, pose_scenes
 from ssr.errors import UserError
 from ssr.robots import load
-from ssr.terrain.kinds import TILE_POOL, make_tile
-from ssr.terrain.tile import KINDS
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.registry import trained_kinds
 from ssr.vision.camera import CameraConfig
 from ssr.vision.renderer import DepthRenderer
 
@@ -72,7 +72,7 @@ def _scenes(robot: str) -> tuple[list[MujocoWorld], Scenes]:
     """Poses of a walking robot on every kind of terrain but flat ground."""
     rng = np.random.default_rng(0)
     worlds, qpos = [], []
-    for kind in KINDS[1:]:
+    for kind in trained_kinds()[1:]:
         for level in LEVELS:
             world = MujocoWorld(load(robot), make_tile(kind, level, rng=rng))
             worlds += [world] * POSES

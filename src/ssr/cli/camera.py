@@ -19,8 +19,9 @@ from ssr.robots import load
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.draw import check_picture
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import make_tile
-from ssr.terrain.settings import check_kind, describe, parse_level, parse_setting
+from ssr.terrain.making import make_tile
+from ssr.terrain.registry import kind_named, kinds_help, settings_help
+from ssr.terrain.settings import parse_level
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
 from ssr.vision.sensor import SensorConfig
@@ -42,13 +43,12 @@ Pose = Literal["stand", "step", "reach"]
 class CameraOptions:
     """Show what the robot's depth camera sees on a terrain tile, beside what an onlooker sees."""
 
-    terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "stairs_up"
-    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "stairs_up"
     level: Annotated[str | None, tyro.conf.arg(metavar="INT")] = None
     """Difficulty 0 to 19; 10 unless a setting is given."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="NUMBERS")] = None
-    """Instead of a level: HEIGHT/TREAD for stairs, degrees for a slope, WIDTH or WIDTH/DEPTH for a gap,
-    HEIGHT for discrete and platform; metres."""
+    setting: Annotated[
+        str | None, tyro.conf.arg(metavar="NUMBERS", help=f"Instead of a level. {settings_help()}")
+    ] = None
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write a PNG here."""
     robot: str = "x2"
@@ -60,7 +60,7 @@ class CameraOptions:
     sensor: bool = False
     """With the sensor model: noise, missing pixels, a blind band and grass."""
     seed: int = 0
-    """Places gaps, platforms and blocks, and draws the sensor's noise."""
+    """Places obstacles, and draws the sensor's noise."""
 
 
 def run(argv: list[str]) -> int:
@@ -86,19 +86,19 @@ def run(argv: list[str]) -> int:
 
 
 def _tile(options: CameraOptions) -> Tile:
-    kind = check_kind(options.terrain)
+    kind = kind_named(options.terrain)
     if options.seed < 0:
         raise UserError(f"Seed {options.seed}: expected 0 or more.")
-    setting = None if options.setting is None else parse_setting(kind, options.setting)
+    setting = None if options.setting is None else kind.parse(options.setting)
     level = None if options.level is None else parse_level(options.level)
-    if level is None and setting is None and kind != "flat":
+    if level is None and setting is None and kind.parameters:
         level = 10
-    return make_tile(kind, level, setting, np.random.default_rng(options.seed))
+    return make_tile(kind.name, level, setting, np.random.default_rng(options.seed))
 
 
 def _title(tile: Tile) -> str:
     level = "" if tile.level is None else f", level {tile.level}"
-    return f"{tile.kind}{level}: {describe(tile.kind, tile.setting)}"
+    return f"{tile.kind}{level}: {kind_named(tile.kind).describe(tile.setting)}"
 
 
 class StandingRobot:

@@ -50,27 +50,29 @@ def show_terrain(out: Path, level: int) -> Path:
 
     from ssr.cli.camera import StandingRobot
     from ssr.robots import load
-    from ssr.terrain.kinds import make_tile
-    from ssr.terrain.settings import describe
-    from ssr.terrain.tile import KINDS
+    from ssr.terrain.making import make_tile
+    from ssr.terrain.registry import kind_named, trained_kinds
     from ssr.vision.camera import CameraConfig
 
-    console.print(f"[bold]1. Seven kinds of terrain at level {level}[/bold], seen by an onlooker and by X2")
+    kinds = [kind_named(name) for name in trained_kinds()]
+    console.print(
+        f"[bold]1. {len(kinds)} kinds of terrain at level {level}[/bold], as an onlooker and X2 see it"
+    )
     figure = Figure(figsize=(16, 5.2), layout="constrained")
-    axes = figure.subplots(2, len(KINDS), height_ratios=(1.25, 1))
+    axes = figure.subplots(2, len(kinds), height_ratios=(1.25, 1))
     camera = CameraConfig()
-    for column, kind in zip(axes.T, KINDS, strict=True):
-        tile = make_tile(kind, level if kind != "flat" else None)
-        scene = StandingRobot(load("x2"), tile, None, "step" if kind == "flat" else "stand")
+    for column, kind in zip(axes.T, kinds, strict=True):
+        tile = make_tile(kind.name, level if kind.parameters else None)
+        scene = StandingRobot(load("x2"), tile, None, "stand" if kind.parameters else "step")
         depth = scene.depth(camera, 0)
         picture = scene.onlooker(depth, camera)
         if picture is not None:
             column[0].imshow(picture[:, 90:-90])
-        column[0].set_title(kind.replace("_", " "))
+        column[0].set_title(kind.name.replace("_", " "))
         column[1].imshow(depth, cmap="turbo", vmin=camera.near, vmax=camera.far, interpolation="nearest")
         for view in column:
             view.set_axis_off()
-        console.print(f"   {kind}: {describe(kind, tile.setting)}")
+        console.print(f"   {kind.name}: {kind.describe(tile.setting)}")
     path = out / "terrain.png"
     FigureCanvasAgg(figure).print_png(str(path))
     return path

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import tyro
 
+from ssr.terrain.registry import kinds_help, settings_help
+
 DESCRIPTION = """Try a policy on 22 m strips for 20 s, by default at 1.0 m/s, randomized as in training.
 
     ssr eval RUN                                    the settings of Table 2, 200 trials each
@@ -26,12 +28,12 @@ Writes RUN/eval/results.json and report.html. Stopped and started again, it goes
 class EvalOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
-    terrain: str = "all"
-    """One kind only: flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    terrain: Annotated[str, tyro.conf.arg(help=f"One kind only: {kinds_help()}")] = "all"
     settings: tuple[str, ...] = ("table2",)
     """Sets of strips: table2, standard, sweep."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="NUMBERS")] = None
-    """One strip instead: HEIGHT/TREAD (stairs), degrees (slope), WIDTH (gap) or HEIGHT, in metres."""
+    setting: Annotated[
+        str | None, tyro.conf.arg(metavar="NUMBERS", help=f"One strip instead. {settings_help()}")
+    ] = None
     sweep: bool = False
     """Also every kind from easy to beyond training (Fig. 5)."""
     trials: int = 200

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import tyro
 
+from ssr.terrain.registry import kinds_help, settings_help
+
 DESCRIPTION = """Film a policy: an onlooker and the robot's eye side by side, as mp4 and as a strip (png).
 
     ssr film RUN --terrain stairs_down --level 10
@@ -21,12 +23,12 @@ expected to land, right orange and left blue, as wide as the uncertainty."""
 class FilmOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
-    terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "stairs_down"
-    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "stairs_down"
     level: Annotated[str | None, tyro.conf.arg(metavar="INT")] = None
     """Difficulty 0 to 19; 10 unless a setting is given."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="NUMBERS")] = None
-    """Instead of a level: HEIGHT/TREAD (stairs), degrees (slope), WIDTH (gap) or HEIGHT, in metres."""
+    setting: Annotated[
+        str | None, tyro.conf.arg(metavar="NUMBERS", help=f"Instead of a level. {settings_help()}")
+    ] = None
     seconds: float = 20.0
     """Length of the trial."""
     trial: int = 0

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from ssr.terrain.registry import kinds_help
+
 DESCRIPTION = """Watch a policy walk, in the browser, and steer it.
 
 ssr play RUN  – flat ground
@@ -26,8 +28,7 @@ blue, two standard deviations wide. Footprints: green where well supported, else
 class PlayOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
-    terrain: Annotated[str, tyro.conf.arg(metavar="KIND")] = "flat"
-    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "flat"
     level: int = 5
     """Difficulty 0 to 19."""
     strip: bool = False

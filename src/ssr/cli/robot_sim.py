@@ -10,6 +10,7 @@ import tyro
 
 from ssr.deployment.config import require_packages
 from ssr.rehearsal.config import RobotProcessConfig
+from ssr.terrain.registry import kinds_help, settings_help
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +25,8 @@ class RobotSimOptions:
     """A run whose task this is to be: its camera and its endings; without one, the paper's."""
     robot: str = "x2"
     """A robot's name, or the path of your own robot.toml."""
-    terrain: str = "flat"
-    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
-    setting: str | None = None
-    """Of the terrain, e.g. 0.15/0.30 for stairs."""
+    terrain: Annotated[str, tyro.conf.arg(help=kinds_help())] = "flat"
+    setting: Annotated[str | None, tyro.conf.arg(help=f"Of the terrain. {settings_help()}")] = None
     level: int | None = None
     """Of the terrain, 0 to 19, instead of a setting."""
     length: float = 22.0

@@ -15,6 +15,7 @@ from rich.table import Table
 from ssr.deployment.config import require_packages
 from ssr.errors import UserError
 from ssr.rehearsal.config import TrialConfig
+from ssr.terrain.registry import kinds_help, settings_help
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +34,8 @@ class Sim2simOptions:
     """A run directory on which `ssr export` was run."""
     robot: str | None = None
     """The robot's TOML file, if it is your own; shipped robots are known by the contract."""
-    terrain: tuple[str, ...] = ("flat",)
-    """flat, slope, stairs_up, stairs_down, discrete, gap, platform; one or more."""
-    setting: str | None = None
-    """Of the terrain, e.g. 0.15/0.30 for stairs."""
+    terrain: Annotated[tuple[str, ...], tyro.conf.arg(help=f"One or more of {kinds_help()}")] = ("flat",)
+    setting: Annotated[str | None, tyro.conf.arg(help=f"Of the terrain. {settings_help()}")] = None
     level: int | None = None
     """Of the terrain, 0 to 19, instead of a setting."""
     trials: int = 3

@@ -13,18 +13,11 @@ from rich.table import Table
 
 from ssr.errors import UserError
 from ssr.terrain.draw import check_picture, save_picture
-from ssr.terrain.kinds import make_tile
-from ssr.terrain.settings import (
-    LEVELS,
-    check_kind,
-    describe,
-    parse_level,
-    parse_setting,
-    setting_at,
-    type_of,
-)
+from ssr.terrain.making import make_tile
+from ssr.terrain.registry import all_kinds, kind_named, kinds_help, settings_help
+from ssr.terrain.settings import LEVELS, parse_level
 from ssr.terrain.strip import make_strip
-from ssr.terrain.tile import KINDS, Tile
+from ssr.terrain.tile import Tile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +27,16 @@ class TerrainOptions:
     Without a kind, all kinds are listed with their easiest and hardest settings.
     """
 
-    kind: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="KIND")] = None
-    """flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
+    kind: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="KIND", help=kinds_help())] = None
     level: Annotated[str | None, tyro.conf.arg(metavar="INT")] = None
     """Difficulty 0 to 19 of Table 3."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="NUMBERS")] = None
-    """Instead of a level: HEIGHT/TREAD for stairs, degrees for a slope (negative falls), WIDTH or WIDTH/DEPTH
-    for a gap, HEIGHT for discrete and platform; metres."""
+    setting: Annotated[
+        str | None, tyro.conf.arg(metavar="NUMBERS", help=f"Instead of a level. {settings_help()}")
+    ] = None
     strip: bool = False
     """An evaluation strip rather than a training tile."""
     seed: int = 0
-    """Places gaps, platforms and blocks; decides whether a slope given by its level rises or falls."""
+    """Places obstacles; decides whether a slope given by its level rises or falls."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write a PNG of it here."""
 
@@ -66,30 +58,31 @@ def run(argv: list[str]) -> int:
 
 
 def _build(name: str, options: TerrainOptions) -> Tile:
-    kind = check_kind(name)
+    kind = kind_named(name)
     if options.seed < 0:
         raise UserError(f"Seed {options.seed}: expected 0 or more.")
     rng = np.random.default_rng(options.seed)
     level = None if options.level is None else parse_level(options.level)
-    setting = None if options.setting is None else parse_setting(kind, options.setting)
+    setting = None if options.setting is None else kind.parse(options.setting)
     if not options.strip:
-        return make_tile(kind, level, setting, rng)
-    if (level is None) == (setting is None) and kind != "flat":
-        raise UserError(f"{kind} strip: give either a level 0 to {LEVELS - 1} or a setting.")
+        return make_tile(name, level, setting, rng)
+    if (level is None) == (setting is None) and kind.parameters:
+        raise UserError(f"{name} strip: give either a level 0 to {LEVELS - 1} or a setting.")
     if setting is None:
-        setting = () if level is None else setting_at(kind, level)
-    return make_strip(kind, setting, rng=rng)
+        setting = () if level is None else kind.at(level)
+    return make_strip(name, setting, rng=rng)
 
 
 def _facts(tile: Tile, what: str) -> Table:
+    kind = kind_named(tile.kind)
     table = Table(show_header=False, title=f"{tile.kind} {what}", title_justify="left")
     rows = {
-        "terrain type": type_of(tile.kind),
+        "terrain type": kind.terrain_type,
         "level": "–" if tile.level is None else str(tile.level),
-        "setting": describe(tile.kind, tile.setting),
+        "setting": kind.describe(tile.setting),
         "length × width": f"{tile.length:g} m × {2 * tile.half_width:g} m",
         "start": f"x = {tile.start:g} m",
-        "obstacles": f"x = {tile.first_edge:.3f} to {tile.last_edge:.3f} m" if tile.has_edges else "none",
+        "obstacles": f"x = {tile.first_edge:.3f} to {tile.last_edge:.3f} m" if kind.has_edges else "none",
         "height at the end": f"{tile.end_height:+.3f} m",
         "boxes": str(len(tile.boxes)),
     }
@@ -99,8 +92,10 @@ def _facts(tile: Tile, what: str) -> Table:
 
 
 def _kinds() -> Table:
-    table = Table("kind", "type", "easiest", "hardest", title="terrain kinds", title_justify="left")
-    for kind in KINDS:
-        ends = (describe(kind, setting_at(kind, level)) for level in (0, LEVELS - 1))
-        table.add_row(kind, type_of(kind), *ends)
+    table = Table(
+        "kind", "type", "easiest", "hardest", "trained", title="terrain kinds", title_justify="left"
+    )
+    for kind in all_kinds():
+        ends = (kind.describe(kind.at(level)) for level in (0, LEVELS - 1))
+        table.add_row(kind.name, kind.terrain_type, *ends, "yes" if kind.trained else "no")
     return table

@@ -12,6 +12,7 @@ from ssr.evaluation.footholds import SAFE_SUPPORT
 from ssr.evaluation.worlds import seed_of, strips_for
 from ssr.robots.spec import Sole
 from ssr.task.config import TerminationConfig
+from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Tile
 from ssr.vision.support import resting_deficiency
 
@@ -50,6 +51,6 @@ def random_support(strip: Tile, sole: Sole, count: int, rng: np.random.Generator
     )
     heights = strip.heights(points.reshape(-1, 2)).reshape(count, -1)
     support = 1.0 - resting_deficiency(torch.from_numpy(heights)).numpy()
-    if strip.kind == "gap":
+    if kind_named(strip.kind).has_pits:
         support = support[heights.max(axis=1) > -TerminationConfig().gap_depth]
     return support

@@ -16,7 +16,7 @@ from ssr.errors import UserError
 from ssr.evaluation import directions, manner, subject
 from ssr.evaluation.chance import safe_by_chance
 from ssr.evaluation.conditions import Conditions
-from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.measures import Row, row_of
 from ssr.evaluation.results import EVAL, RESULTS, TRIALS, OtherFormat, Results, load
 from ssr.evaluation.store import Store, digest_of
@@ -27,9 +27,9 @@ from ssr.learning import saved
 from ssr.motion.dataset import MotionDataset
 from ssr.motion.store import shipped as shipped_motion
 from ssr.task.config import TaskConfig
-from ssr.terrain.settings import type_of
 
-SNAPSHOT_COURSES = tuple(c for c in SETS["table2"] if not c.beyond)  #: on which Fig. 6c follows the MSR
+TABLE_2 = course_sets()["table2"]
+SNAPSHOT_COURSES = tuple(c for c in TABLE_2 if not c.beyond)  #: on which Fig. 6c follows the MSR
 SNAPSHOT_TRIALS = 40
 
 
@@ -39,7 +39,7 @@ class Request:
 
     source: str  #: what `subject.load` takes
     iteration: int | None = None  #: of the snapshot, instead of the newest weights
-    courses: tuple[Course, ...] = SETS["table2"]
+    courses: tuple[Course, ...] = TABLE_2
     trials: int = 200
     conditions: Conditions = field(default_factory=Conditions)
     snapshots: int = 0  #: how many snapshots to follow the support ratio over
@@ -112,9 +112,9 @@ def _beside(tried: subject.Subject, motion: MotionDataset | None) -> Callable[[C
     def row(course: Course) -> Row:
         return {
             "sfr_chance": None
-            if course.kind == "slope"
+            if course.terrain.inclined
             else round(safe_by_chance(course, tried.robot.sole), 4),
-            "style_reference": paid.get(type_of(course.kind)),
+            "style_reference": paid.get(course.terrain.terrain_type),
         }
 
     return row

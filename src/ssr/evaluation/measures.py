@@ -11,9 +11,9 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import SAFE_SUPPORT
 from ssr.evaluation.intervals import UNKNOWN, Estimate, per_trial, pooled, pooled_rate, wilson
-from ssr.evaluation.places import LED, STAIRS, leading_feet, on_treads, scatter
+from ssr.evaluation.places import leading_feet, places, scatter
 from ssr.evaluation.trials import LEFT, Trials
-from ssr.terrain.settings import check_kind, parse_setting
+from ssr.terrain.registry import kind_named
 
 TRAVERSED = 0.8  #: share of the commanded distance that a traversal covers
 LEAST_WAY = 1.0  #: m; a shorter walk says nothing about drift
@@ -33,7 +33,7 @@ def measure(course: Course, trials: Trials, conditions: Conditions) -> dict[str,
         "speed": pooled(trials.distance, trials.seconds),
         **_walk(trials, conditions),
         **_footholds(course, trials),
-        "lead_right": pooled_rate(*reversed(leading_feet(course, trials))) if course.kind in LED else UNKNOWN,
+        "lead_right": _lead(course, trials),
         "style": pooled(trials.style_paid, trials.style_windows, (0.0, 1.0)),
         "ap": pooled(trials.power * trials.seconds, trials.seconds, (0.0, inf)),
         "pfcf": _per_sample(trials.stance_trial, trials.stance_peak, n, (0.0, inf)),
@@ -59,20 +59,30 @@ def _walk(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
 
 def _footholds(course: Course, trials: Trials) -> dict[str, Estimate]:
     """Support where a sole can lack it: not on slopes, whose ground a level patch would miss."""
-    if course.kind == "slope":
+    if course.terrain.inclined:
         return {"sfr": UNKNOWN, "msr": UNKNOWN, "scatter": UNKNOWN}
     n, support = trials.count, trials.foothold_support
     safe = np.bincount(trials.foothold_trial, weights=support > SAFE_SUPPORT, minlength=n)
     return {
         "sfr": pooled_rate(safe, np.bincount(trials.foothold_trial, minlength=n)),
         "msr": _per_sample(trials.foothold_trial, support, n, (0.0, 1.0)),
-        "scatter": _scatter(course, trials) if course.kind in STAIRS else UNKNOWN,
+        "scatter": _scatter(course, trials),
     }
 
 
 def _scatter(course: Course, trials: Trials) -> Estimate:
     """Of landings along the tread, m; without an interval."""
-    return Estimate(value=scatter(on_treads(course, trials), course.setting[1]), low=nan, high=nan)
+    section = course.terrain.section and course.terrain.section(course.setting)
+    if not section or not section.foothold:
+        return UNKNOWN
+    return Estimate(value=scatter(places(section, trials), section.spacing), low=nan, high=nan)
+
+
+def _lead(course: Course, trials: Trials) -> Estimate:
+    """Share of the crossings in which the right foot leads."""
+    if course.terrain.crossing is None:
+        return UNKNOWN
+    return pooled_rate(*reversed(leading_feet(course.terrain.crossing(course.setting), trials)))
 
 
 def _per_sample(trial: np.ndarray, values: np.ndarray, n: int, bounds: tuple[float, float]) -> Estimate:
@@ -101,8 +111,7 @@ def row_of(course: Course, trials: Trials, conditions: Conditions) -> Row:
 
 
 def course_of(row: Row) -> Course:
-    kind = check_kind(row["terrain"])
-    return Course(kind=kind, setting=parse_setting(kind, row["setting"]))
+    return Course(kind=row["terrain"], setting=kind_named(row["terrain"]).parse(row["setting"]))
 
 
 def _number(value: float) -> float | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ssr.terrain.tile import Kind
-
 
 class Effort(NamedTuple):
     """Means and standard deviations of Table 1."""
@@ -16,7 +14,7 @@ class Effort(NamedTuple):
     pfcf_std: float
 
 
-TABLE_1: dict[Kind, Effort] = {
+TABLE_1: dict[str, Effort] = {
     "stairs_up": Effort(381.3, 5.4, 507.7, 12.6),
     "stairs_down": Effort(342.4, 8.6, 519.2, 19.3),
     "gap": Effort(214.4, 5.7, 463.4, 15.3),

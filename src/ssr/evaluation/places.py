@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import Trials
-from ssr.terrain.strip import GAP_SPACING, PLATFORM_LENGTH, PLATFORM_SPACING
+from ssr.terrain.kind import Crossing, Section
 
-STAIRS = ("stairs_up", "stairs_down")
-LED = (*STAIRS, "gap", "platform")  #: kinds with an obstacle that one foot crosses first
-REACH = 0.6  #: m behind an edge within which the leading foot lands
-NEAR_GAP = 0.7  #: m before and behind a gap that belong to it
 SLACK = 0.05  #: m, a sole may hang over an edge this far with its centre
 
 
@@ -21,21 +16,15 @@ def past_edge(trials: Trials) -> np.ndarray:
     return trials.foothold_position[:, 0].astype(np.float64) - edges
 
 
-def leading_feet(course: Course, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+def leading_feet(crossing: Crossing, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
     """How often each trial crossed an obstacle (n,), and how often with the right foot first (n,).
 
     Leads: the first foot that comes down behind a gap, on top of a platform, or past the first edge of a
     flight of stairs, which is one obstacle.
     """
-    x = past_edge(trials) + SLACK
-    if course.kind in STAIRS:
-        spacing = reach = 1e3
-    elif course.kind == "gap":
-        x, spacing, reach = x - course.setting[0], GAP_SPACING, REACH
-    else:
-        spacing, reach = PLATFORM_SPACING, PLATFORM_LENGTH
+    x, spacing = past_edge(trials) - crossing.landing + SLACK, crossing.spacing
     obstacle = np.floor(x / spacing).astype(int)
-    beyond = (obstacle >= 0) & (x % spacing <= reach + SLACK)
+    beyond = (obstacle >= 0) & (x % spacing <= crossing.reach + SLACK)
     crossings, right = np.zeros(trials.count, dtype=int), np.zeros(trials.count, dtype=int)
     # Footholds lie trial by trial in the order of time: the first of each pair is the leading one.
     pairs = np.stack([trials.foothold_trial[beyond], obstacle[beyond]], axis=1)
@@ -45,24 +34,21 @@ def leading_feet(course: Course, trials: Trials) -> tuple[np.ndarray, np.ndarray
     return crossings, right
 
 
-def on_treads(course: Course, trials: Trials) -> np.ndarray:
-    """Sole centres (m) from the back of the tread they are on."""
+def places(section: Section, trials: Trials) -> np.ndarray:
+    """Sole centres (m) from the near edge of the obstacle they are on or closest to."""
     x = past_edge(trials)
-    return x[x > 0] % course.setting[1]
+    if section.extent == section.spacing:
+        return x[x > 0] % section.spacing
+    centre, half = section.extent / 2, section.spacing / 2
+    return (x[x > -section.margin] - centre + half) % section.spacing - half + centre
 
 
-def at_gaps(course: Course, trials: Trials) -> np.ndarray:
-    """Sole centres (m) from the near edge of the closest gap."""
-    x, centre = past_edge(trials), course.setting[0] / 2
-    return (x[x > -NEAR_GAP] - centre + GAP_SPACING / 2) % GAP_SPACING - GAP_SPACING / 2 + centre
-
-
-def scatter(places: np.ndarray, period: float) -> float:
-    """Standard deviation (m) of places (f,) on a circle of `period` metres, as of a wrapped normal.
+def scatter(found: np.ndarray, period: float) -> float:
+    """Standard deviation (m) of `found` places (f,) on a circle of `period` metres, as of a wrapped normal.
 
     Places spread evenly have none to speak of: it then exceeds 0.4 periods and means only that.
     """
-    if len(places) == 0:
+    if len(found) == 0:
         return float("nan")
-    length = min(abs(np.exp(2j * np.pi * places / period).mean()), 1.0)
+    length = min(abs(np.exp(2j * np.pi * found / period).mean()), 1.0)
     return float(period / (2 * np.pi) * np.sqrt(-2.0 * np.log(max(length, 1e-9))))

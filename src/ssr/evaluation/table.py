@@ -9,10 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ssr.evaluation.conditions import AVERAGE, Conditions
-from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.results import Results
-from ssr.terrain.tile import Kind
 
 
 class Column(NamedTuple):
@@ -134,10 +133,10 @@ def two_lines(course: Course) -> str:
     return "\n".join(" ".join(part) for part in (words[:cut], words[cut:]) if part)
 
 
-def typical(results: Sequence[Results], kind: Kind) -> Course | None:
+def typical(results: Sequence[Results], kind: str) -> Course | None:
     """The course that stands for a kind: Table 2's where it was tried, else the hardest within training."""
     tried = [c for c in all_courses(results) if c.kind == kind and not c.beyond]
-    preferred = [c for c in tried if c in SETS["table2"]]
+    preferred = [c for c in tried if c in course_sets()["table2"]]
     return (preferred or tried)[-1] if tried else None
 
 

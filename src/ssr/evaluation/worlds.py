@@ -19,7 +19,7 @@ from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.transition import Observation, Transition
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import APRON
+from ssr.terrain.ground import APRON
 from ssr.terrain.strip import make_strip
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig
@@ -36,7 +36,7 @@ def seed_of(*words: object) -> int:
 
 
 def strips_for(course: Course, seeds: Sequence[int]) -> list[Tile]:
-    """A strip of the course for each seed; only the blocks of discrete strips depend on it.
+    """A strip of the course for each seed; what is strewn on it and where it begins depend on that.
 
     The apron counts as strip, so that a fast robot does not run out of it in 20 s, and no strip has sides:
     how far a robot drifts is measured, and ends nothing.
@@ -46,9 +46,7 @@ def strips_for(course: Course, seeds: Sequence[int]) -> list[Tile]:
         made = make_strip(course.kind, course.setting, rng=np.random.default_rng(seed))
         return replace(made, length=made.length + RUN_OUT, half_width=inf)
 
-    if course.kind == "discrete":
-        return [strip(seed) for seed in seeds]
-    return [strip(0)] * len(seeds)
+    return [strip(seed) for seed in seeds]
 
 
 class GivenTiles:

@@ -52,8 +52,7 @@ def scene(robot: RobotSpec, boxes: tuple[Box, ...], size: tuple[int, int]) -> mu
     world = spec.worldbody
     world.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], rgba=GROUND)
     for box in boxes:
-        quaternion = rotation.about(rotation.Y, box.pitch)
         world.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX, pos=box.center, size=box.half, quat=quaternion, rgba=BLOCK
+            type=mujoco.mjtGeom.mjGEOM_BOX, pos=box.center, size=box.half, quat=box.quaternion, rgba=BLOCK
         )
     return spec

@@ -201,21 +201,23 @@ class BoxFields(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _lay(rows, used, terrain, fields):
-    """Write a tile's box rows (pool, 7) into one world's geoms; the rows from `used` on are parked."""
+    """Write a tile's box rows (pool, 8) into one world's geoms; the rows from `used` on are parked."""
     into = BoxFields(*fields)
     position, quaternion, size = into.position, into.quaternion, into.size
     radius, bounds, box_range = into.radius, into.bounds, into.box_range
     for b in range(len(rows)):
-        geom, half, pitch = terrain[b], rows[b, 3:6], rows[b, 6]
+        geom, half, pitch, yaw = terrain[b], rows[b, 3:6], rows[b, 6], rows[b, 7]
         position[geom] = rows[b, 0:3]
         if b >= used:
             position[geom] = PARKED
-        quaternion[geom] = (np.cos(pitch / 2), 0.0, np.sin(pitch / 2), 0.0)
+        cz, sz, cy, sy = np.cos(yaw / 2), np.sin(yaw / 2), np.cos(pitch / 2), np.sin(pitch / 2)
+        quaternion[geom] = (cz * cy, 0.0 - sz * sy, cz * sy, sz * cy)
         size[geom] = half
         radius[geom] = np.sqrt(half[0] ** 2 + half[1] ** 2 + half[2] ** 2)
         bounds[geom, 0:3] = 0.0
         bounds[geom, 3:6] = half
         reach = half[0] if pitch == 0.0 else half[0] + half[2]
+        reach = abs(np.cos(yaw)) * reach + abs(np.sin(yaw)) * half[1]
         box_range[b, 0] = rows[b, 0] - reach
         box_range[b, 1] = rows[b, 0] + reach
 

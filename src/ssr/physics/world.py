@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, sin
 
 import mujoco
 
@@ -84,4 +83,4 @@ def show_tile(spec: mujoco.MjSpec, tile: Tile) -> None:
         geom = spec.geom(terrain_name(index))
         geom.pos = box.center
         geom.size = box.half
-        geom.quat = (cos(box.pitch / 2), 0.0, sin(box.pitch / 2), 0.0)
+        geom.quat = box.quaternion

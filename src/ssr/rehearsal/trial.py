@@ -15,7 +15,7 @@ from ssr.evaluation.measures import TRAVERSED
 from ssr.rehearsal.config import TrialConfig
 from ssr.rehearsal.simulated_robot import Truth
 from ssr.task.config import CommandConfig, TerminationConfig
-from ssr.terrain.settings import check_kind, parse_setting, setting_at
+from ssr.terrain.registry import kind_named
 from ssr.terrain.strip import STRIP_LENGTH, make_strip
 from ssr.terrain.tile import Tile
 
@@ -36,9 +36,8 @@ def strip(
     kind: str, setting: str | None = None, level: int | None = None, length: float = STRIP_LENGTH
 ) -> Tile:
     """A strip of at least `length` m, of one setting (`0.15/0.30`) or of a level of the curriculum."""
-    checked = check_kind(kind)
-    values = parse_setting(checked, setting or "") if level is None else setting_at(checked, level)
-    return make_strip(checked, values, length)
+    known = kind_named(kind)
+    return make_strip(kind, known.parse(setting or "") if level is None else known.at(level), length)
 
 
 def length_for(trial: TrialConfig) -> float:
@@ -68,7 +67,7 @@ def fall(truth: Truth, tile: Tile, limits: TerminationConfig) -> str | None:
         return "fell over"
     if truth.body_force > limits.body_force:
         return "touched with its body"
-    if tile.kind == "gap" and truth.lowest_sole < -limits.gap_depth:
+    if kind_named(tile.kind).has_pits and truth.lowest_sole < -limits.gap_depth:
         return "stepped into a gap"
     if abs(truth.position[1]) > tile.half_width:
         return "left the strip"

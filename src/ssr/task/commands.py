@@ -14,6 +14,7 @@ from ssr.task.clocks import run_down
 from ssr.task.config import CommandConfig, TaskConfig
 from ssr.task.frames import into_yaw, wrap
 from ssr.task.saving import NamedTensors
+from ssr.terrain.registry import all_kinds
 from ssr.terrain.settings import TERRAIN_TYPES
 
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
@@ -25,15 +26,10 @@ WIDENING = 3.0  #: commands are all of Table 4 at a third of the ramp, before th
 
 def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
     """Speed (types, 2) in m/s and heading (types, 2) in radians, by terrain type; float32."""
-    speed = {"slope": config.slope_speed, "stairs": config.stairs_speed, "discrete": config.stairs_speed}
-    heading = {
-        "slope": config.slope_heading,
-        "stairs": config.stairs_heading,
-        "discrete": config.stairs_heading,
-    }
-    speeds = np.array([speed.get(t, config.gap_speed) for t in TERRAIN_TYPES], dtype=np.float32)
-    headings = np.array([heading.get(t, config.gap_heading) for t in TERRAIN_TYPES], dtype=np.float32)
-    return speeds, np.deg2rad(headings)
+    row = {kind.terrain_type: kind.commands for kind in all_kinds()}
+    speeds = [getattr(config, f"{row[t]}_speed") for t in TERRAIN_TYPES]
+    headings = [getattr(config, f"{row[t]}_heading") for t in TERRAIN_TYPES]
+    return np.array(speeds, dtype=np.float32), np.deg2rad(np.array(headings, dtype=np.float32))
 
 
 class Asked(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ssr.errors import UserError
-from ssr.terrain.settings import LEVELS, check_kind
+from ssr.terrain.registry import kind_named, trained_kinds
+from ssr.terrain.settings import LEVELS
 
 Range = tuple[float, float]
 
@@ -159,7 +160,10 @@ class TerrainConfig:
 
     def __post_init__(self) -> None:
         for kind in self.kinds or ("",):
-            check_kind(kind)
+            if not kind_named(kind).trained:
+                raise UserError(
+                    f"{kind} is for evaluation only; training may use {', '.join(trained_kinds())}."
+                )
         if not 0 <= self.first_level < LEVELS:
             raise UserError(f"First terrain level {self.first_level}: expected 0 to {LEVELS - 1}.")
         if self.variants < 1:

@@ -35,7 +35,7 @@ from ssr.task.terminations import endings
 from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
-from ssr.terrain.kinds import TILE_POOL
+from ssr.terrain.making import TILE_POOL
 from ssr.terrain.settings import SLOPE
 from ssr.terrain.tile import Tile
 from ssr.vision.camera import CameraConfig, DepthCamera

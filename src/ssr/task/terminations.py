@@ -15,11 +15,9 @@ from ssr.task.commands import Asked, Commands
 from ssr.task.config import TerminationConfig
 from ssr.task.progress import Advance, Progress
 from ssr.terrain.field import FieldArrays, TerrainField
-from ssr.terrain.kinds import APRON
+from ssr.terrain.ground import APRON
 from ssr.terrain.settings import LEVELS
-from ssr.terrain.tile import KINDS
 
-GAP = KINDS.index("gap")
 BEHIND_START = 1.0  #: m behind the tile's near end at which the way back is out of bounds
 
 
@@ -72,7 +70,7 @@ def _endings(state, ground, asked, advance, bounds, terminated, truncated):
         tilted = overturned(now.gravity[i], c.max_roll, c.max_pitch)
         touched = now.body_force[i] > c.body_force
         sole = now.sole_position[i]
-        sunk = tile.kind[i] == GAP and min(sole[0, 2], sole[1, 2]) < -c.gap_depth
+        sunk = tile.has_pits[i] and min(sole[0, 2], sole[1, 2]) < -c.gap_depth
         fell = tilted or touched or sunk or not now.finite[i]
         gave_up = p.stalled[i] and not c.patient and not p.omnidirectional[i]
 
@@ -81,7 +79,8 @@ def _endings(state, ground, asked, advance, bounds, terminated, truncated):
         past_end = x > length if forward else x < 0.0
         back_out = x < -BEHIND_START if forward else x > length + BEHIND_START
         on_apron = forward and past_end
-        aside = y > APRON / 2 if on_apron else y > tile.half_width[i]
+        half_width = tile.half_width[i]
+        aside = y > (max(APRON / 2, half_width) if on_apron else half_width)
         outside = aside or back_out or x > length + APRON
 
         # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off

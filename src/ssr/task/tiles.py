@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ssr.task.config import TerrainConfig
-from ssr.terrain.kinds import make_tile
+from ssr.terrain.making import make_tile
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import Tile
 

@@ -7,7 +7,7 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from ssr.terrain.kinds import PROMOTION_MARGIN
+from ssr.terrain.ground import PROMOTION_MARGIN
 from ssr.terrain.settings import LEVELS
 
 DEMOTION_SHARE = 0.5  #: less than this share of the commanded distance is too little progress

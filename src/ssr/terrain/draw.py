@@ -8,11 +8,11 @@ import numpy as np
 
 from ssr.errors import UserError
 from ssr.files import replacing
-from ssr.terrain.settings import describe
+from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Box, Tile
 
 CROP_BEFORE, CROP_BEHIND = 1.0, 1.5  #: ground shown before and behind the tile (m)
-CROP_ACROSS = 2.6  #: the 3-D picture shows |y| up to here
+CROP_BESIDE = 0.6  #: and beside it
 ROBOT_HEIGHT, ROBOT_RADIUS = 1.2, 0.15  #: of the upright capsule that marks the start and gives the scale
 RENDER_SIZE = (1400, 560)
 
@@ -48,7 +48,7 @@ def save_picture(tile: Tile, path: Path) -> None:
 
 def _title(tile: Tile) -> str:
     level = "" if tile.level is None else f", level {tile.level}"
-    return f"{tile.kind}{level}: {describe(tile.kind, tile.setting)}"
+    return f"{tile.kind}{level}: {kind_named(tile.kind).describe(tile.setting)}"
 
 
 def _sample(tile: Tile) -> np.ndarray:
@@ -61,7 +61,7 @@ def _draw_profile(axes, tile: Tile) -> None:
     z = np.max([tile.heights(np.stack([x, np.full_like(x, y)], axis=-1)) for y in lanes], axis=0)
     axes.fill_between(x, z, z.min() - 0.3, color="#8d99a6", lw=0)
     axes.plot(x, z, color="#20303f", lw=1)
-    for edge in (tile.first_edge, tile.last_edge) if tile.has_edges else ():
+    for edge in (tile.first_edge, tile.last_edge) if kind_named(tile.kind).has_edges else ():
         axes.axvline(edge, color="#c0392b", lw=0.8, ls="--")
     axes.axvline(tile.start, color="#e67e22", lw=1.5)
     axes.set(
@@ -74,7 +74,8 @@ def _draw_profile(axes, tile: Tile) -> None:
 
 
 def _draw_map(figure, axes, tile: Tile) -> None:
-    x, y = _sample(tile)[::4], np.linspace(-CROP_ACROSS, CROP_ACROSS, 251)
+    side = tile.half_width + CROP_BESIDE
+    x, y = _sample(tile)[::4], np.linspace(-side, side, 251)
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     z = tile.heights(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     image = axes.imshow(z, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap="viridis")
@@ -123,7 +124,7 @@ def _scene(tile: Tile):
             type=mujoco.mjtGeom.mjGEOM_BOX,
             pos=shown.center,
             size=shown.half,
-            quat=[np.cos(shown.pitch / 2), 0, np.sin(shown.pitch / 2), 0],
+            quat=shown.quaternion,
             rgba=_colour(number, box),
         )
     ground = float(tile.heights(np.array([[tile.start, 0.0]]))[0])
@@ -137,9 +138,12 @@ def _scene(tile: Tile):
 
 
 def _cropped(box: Box, tile: Tile) -> Box:
-    """The part of an upright box near the tile; a pitched one is cut in y alone."""
+    """The part of an upright box near the tile; a pitched one is cut in y alone, a turned one not at all."""
+    if box.yaw != 0.0:
+        return box
     (cx, cy, cz), (hx, hy, hz) = box.center, box.half
-    y = (max(cy - hy, -CROP_ACROSS), min(cy + hy, CROP_ACROSS))
+    side = tile.half_width + CROP_BESIDE
+    y = (max(cy - hy, -side), min(cy + hy, side))
     x = (cx - hx, cx + hx)
     if box.pitch == 0.0:
         x = (max(x[0], -CROP_BEFORE), min(x[1], tile.length + CROP_BEHIND))

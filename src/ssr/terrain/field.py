@@ -11,17 +11,18 @@ import torch
 from torch import Tensor
 
 from ssr.terrain.heights import Heights
-from ssr.terrain.settings import TERRAIN_TYPES, type_of
-from ssr.terrain.tile import BOX_FIELDS, FACET_FIELDS, KINDS, Tile
+from ssr.terrain.registry import kind_named
+from ssr.terrain.settings import TERRAIN_TYPES
+from ssr.terrain.tile import BOX_FIELDS, FACET_FIELDS, Tile
 
 NO_LEVEL = -1  #: level of a tile that was made from a setting
 MEASURES = ("length", "half_width", "start", "first_edge", "last_edge", "end_height")
 
 
 def _labels(tile: Tile) -> tuple[int, int, int]:
-    """Kind, type and level of a tile as numbers."""
-    level = NO_LEVEL if tile.level is None else tile.level
-    return KINDS.index(tile.kind), TERRAIN_TYPES.index(type_of(tile.kind)), level
+    """Whether a tile has pits, its type and its level as numbers."""
+    kind, level = kind_named(tile.kind), NO_LEVEL if tile.level is None else tile.level
+    return int(kind.has_pits), TERRAIN_TYPES.index(kind.terrain_type), level
 
 
 class FieldArrays(NamedTuple):
@@ -29,7 +30,7 @@ class FieldArrays(NamedTuple):
 
     facets: np.ndarray
     facet_count: np.ndarray
-    kind: np.ndarray
+    has_pits: np.ndarray
     type: np.ndarray
     level: np.ndarray
     length: np.ndarray
@@ -43,9 +44,9 @@ class FieldArrays(NamedTuple):
 class TerrainField:
     """One tile per world. Every tensor's first dimension is the world.
 
-    boxes (n, pool, 7): rows as `Tile.rows`, for whoever casts rays or collides.
-    facets (n, pool + 1, 6), facet_count (n,) int32: rows as `Tile.facets`, for whoever asks for heights.
-    kind, type (n,) int64: index into `KINDS` and `TERRAIN_TYPES`; level (n,) int64, -1 without one.
+    boxes (n, pool, 8): rows as `Tile.rows`, for whoever casts rays or collides.
+    facets (n, 2 pool, 12), facet_count (n,) int32: rows as `Tile.facets`, for whoever asks for heights.
+    has_pits, type, level (n,) int64: 0 or 1; index into `TERRAIN_TYPES`; -1 without one.
     length, half_width, start, first_edge, last_edge, end_height (n,) float32: as in `Tile`.
     """
 
@@ -58,12 +59,12 @@ class TerrainField:
         # Rows of labels and of measures are written at once; their names are views of the columns.
         self._labels = self._zeros(num_envs, 3, dtype=torch.int64)
         self._labels[:, 2] = NO_LEVEL
-        self.kind, self.type, self.level = self._labels.unbind(1)
+        self.has_pits, self.type, self.level = self._labels.unbind(1)
         self._measures = self._zeros(num_envs, len(MEASURES))
         self.length, self.half_width, self.start = self._measures[:, :3].unbind(1)
         self.first_edge, self.last_edge, self.end_height = self._measures[:, 3:].unbind(1)
-        # A pitched box shows two facets to the sky; no tile or strip has more than one such box.
-        self.facets = self._zeros(num_envs, pool + 1, FACET_FIELDS)
+        # A pitched box shows two facets to the sky.
+        self.facets = self._zeros(num_envs, 2 * pool, FACET_FIELDS)
         self.facet_count = self._zeros(num_envs, dtype=torch.int32)
         self._heights = Heights(self.facets, self.facet_count)
 
@@ -83,7 +84,7 @@ class TerrainField:
         if not tiles:
             return
         rows = np.empty((len(tiles), self.pool, BOX_FIELDS), dtype=np.float32)
-        facets = np.zeros((len(tiles), self.pool + 1, FACET_FIELDS), dtype=np.float32)
+        facets = np.zeros((len(tiles), 2 * self.pool, FACET_FIELDS), dtype=np.float32)
         for k, tile in enumerate(tiles):
             rows[k] = tile.rows(self.pool)
             facets[k, : len(tile.facets)] = tile.facets

@@ -15,13 +15,13 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from ssr.terrain.tile import ABYSS
+from ssr.terrain.tile import ABYSS, TURNED
 
 CHUNK = 32  #: points handled together on the CPU; a sole patch or a height map's row is close together
 
 
 class Heights:
-    """Heights over facets (n, m, 6) float32, of which the first `count` (n,) int32 of each world are in use.
+    """Heights over facets (n, m, 12) float32, of which the first `count` (n,) int32 of each world are in use.
 
     Both tensors are read at call time: writing into them in place is all a new tile takes.
     """
@@ -84,12 +84,28 @@ def heights_under(facets: np.ndarray, count: int, points: np.ndarray, out: np.nd
             if x_high < x0 or x_low > x1 or y_high < y0 or y_low > y1:
                 continue
             z0, slope = facets[f, 4], facets[f, 5]
+            if facets[f, TURNED] != 0.0:
+                _over_turned(facets[f], xs, ys, best)
+                continue
             for i in range(CHUNK):
                 inside = (xs[i] >= x0) & (xs[i] <= x1) & (ys[i] >= y0) & (ys[i] <= y1)
                 z = z0 + slope * (xs[i] - x0)
                 best[i] = z if inside & (z > best[i]) else best[i]
         for i in range(size):
             out[begin + i] = best[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _over_turned(facet: np.ndarray, xs: np.ndarray, ys: np.ndarray, best: np.ndarray) -> None:
+    """Raise `best` where the points of a chunk lie on a turned facet."""
+    z, slope, cx, cy = facet[4], facet[5], facet[6], facet[7]
+    c, s, along, across = facet[8], facet[9], facet[10], facet[11]
+    for i in range(CHUNK):
+        dx, dy = xs[i] - cx, ys[i] - cy
+        u, v = c * dx + s * dy, c * dy - s * dx
+        inside = (abs(u) <= along) & (abs(v) <= across)
+        height = z + slope * u
+        best[i] = height if inside & (height > best[i]) else best[i]
 
 
 def warp_heights(facets: Tensor, count: Tensor) -> Launch:
@@ -133,7 +149,14 @@ def _warp_kernel() -> tuple[Any, Any]:
         best = wp.float32(ABYSS)
         for f in range(count[w]):
             x0 = facets[w, f, 0]
-            if x >= x0 and x <= facets[w, f, 1] and y >= facets[w, f, 2] and y <= facets[w, f, 3]:
+            if facets[w, f, TURNED] != 0.0:
+                dx = x - facets[w, f, 6]
+                dy = y - facets[w, f, 7]
+                u = facets[w, f, 8] * dx + facets[w, f, 9] * dy
+                v = facets[w, f, 8] * dy - facets[w, f, 9] * dx
+                if wp.abs(u) <= facets[w, f, 10] and wp.abs(v) <= facets[w, f, 11]:
+                    best = wp.max(best, facets[w, f, 4] + facets[w, f, 5] * u)
+            elif x >= x0 and x <= facets[w, f, 1] and y >= facets[w, f, 2] and y <= facets[w, f, 3]:
                 best = wp.max(best, facets[w, f, 4] + facets[w, f, 5] * (x - x0))
         out[w, p] = best
 

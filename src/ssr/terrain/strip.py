@@ -1,59 +1,46 @@
-"""Evaluation strips: one setting for at least 22 m, so that a 20 s trial at 1 m/s never runs out of it."""
+"""Evaluation strips: one setting for at least 22 m, so that a 20 s trial at 1 m/s never runs out of it.
+
+They are 12 m wide: who drifts sideways is measured, not stopped.
+"""
 
 from __future__ import annotations
-
-from math import ceil
 
 import numpy as np
 
 from ssr.errors import UserError
-from ssr.terrain.kinds import OBSTACLES_FROM, OBSTACLES_TO, build
-from ssr.terrain.settings import check_kind, check_setting
-from ssr.terrain.tile import Kind, Tile
+from ssr.terrain.ground import OBSTACLES_FROM, START_SPREAD, Plot
+from ssr.terrain.kind import Setting
+from ssr.terrain.making import build
+from ssr.terrain.registry import kind_named
+from ssr.terrain.tile import EDGE_DECIMALS, Tile
 
-STRIP_POOL = 128  #: no strip has more boxes
+STRIP_POOL = 256  #: no strip has more boxes
+STRIP_HALF_WIDTH = 6.0  #: m
 STRIP_LENGTH = 22.0  #: least length (m) of the stretch with obstacles
-
-GAP_SPACING = 2.5  #: from one gap's near edge to the next one's
-PLATFORM_SPACING = 3.0
-PLATFORM_LENGTH = 1.5
 RUN_OUT = 1.0  #: level ground after the obstacles that still belongs to the strip
 
 
 def make_strip(
     kind: str,
-    setting: tuple[float, ...],
+    setting: Setting,
     length: float = STRIP_LENGTH,
     rng: np.random.Generator | None = None,
+    start_spread: float = START_SPREAD,
 ) -> Tile:
     """A strip with at least `length` metres of one setting, which may lie off the curriculum or beyond it.
 
     Obstacles begin at x = 1.5 m; slopes begin at x = 0. Stairs climb (or descend) all the way. `rng` strews
-    the blocks of a discrete strip; without it they always lie the same.
+    what is strewn and draws where robots begin, as in `make_tile`; the obstacles stay, so that a place on the
+    strip means the same in every trial. Without `rng` everything is always the same.
     """
-    kind = check_kind(kind)
-    setting = check_setting(kind, tuple(setting))
-    edges = _edges(kind, setting, length)
-    end = max(OBSTACLES_FROM + length, *(b for _, b in edges)) if edges else OBSTACLES_FROM + length
-    strip = build(kind, setting, edges, length=end + RUN_OUT, rng=rng or np.random.default_rng(0))
+    known = kind_named(kind)
+    setting = known.check(tuple(setting))
+    edges = known.strip(setting, length)
+    end = max([OBSTACLES_FROM + length, *(b for _, b in edges)])
+    plot = Plot(length=round(end + RUN_OUT, EDGE_DECIMALS), half_width=STRIP_HALF_WIDTH)
+    strip = build(known, setting, edges, plot, rng or np.random.default_rng(0), start_spread)
     if len(strip.boxes) > STRIP_POOL:
         raise UserError(
             f"{kind} strip of {length:g} m needs {len(strip.boxes)} boxes, more than {STRIP_POOL}."
         )
     return strip
-
-
-def _edges(kind: Kind, setting: tuple[float, ...], length: float) -> list[tuple[float, float]]:
-    """Where the obstacles begin and end along x."""
-    if kind in ("stairs_up", "stairs_down"):
-        spacing = extent = setting[1]
-    elif kind == "gap":
-        spacing, extent = GAP_SPACING, setting[0]
-    elif kind == "platform":
-        spacing, extent = PLATFORM_SPACING, PLATFORM_LENGTH
-    elif kind == "discrete":
-        spacing = extent = OBSTACLES_TO - OBSTACLES_FROM
-    else:
-        return []
-    starts = [OBSTACLES_FROM + i * spacing for i in range(ceil(length / spacing - 1e-9))]
-    return [(start, start + extent) for start in starts]

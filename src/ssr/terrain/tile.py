@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import cos, sin
-from typing import Literal, get_args
 
 import numpy as np
 
-Kind = Literal["flat", "slope", "stairs_up", "stairs_down", "discrete", "gap", "platform"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-BOX_FIELDS = 7  #: a box as a row: centre x y z, half extent x y z, pitch
-FACET_FIELDS = 6  #: an upward facet as a row: x from, x to, y from, y to, z at `x from`, dz/dx
+BOX_FIELDS = 8  #: a box as a row: centre x y z, half extent x y z, pitch, yaw
+#: An upward facet as a row: x from, x to, y from, y to, z at `x from`, dz/dx, and zeros. One of a turned box:
+#: the same bounds, z at its centre and dz along its own x, then its own frame: centre x, y, cosine and sine
+#: of its yaw, half extent along and across.
+FACET_FIELDS = 12
+TURNED = 10  #: the field of a facet that is not zero if it is turned
+TURNED_SLACK = 3e-6  #: m by which turned facets are larger, float32's grain at 30 m: no crack between them
 ABYSS = -100.0  #: height (m) reported where there is no ground at all
 
 PARKED_DEPTH = -1000.0  #: z of unused boxes
@@ -28,11 +29,15 @@ EDGE_DECIMALS = 9  #: edges are whole nanometres
 
 @dataclass(frozen=True)
 class Box:
-    """A solid block. `pitch` turns it about +y (rad): a surface that rises along +x has negative pitch."""
+    """A solid block, turned about +z by `yaw`, then about its own y axis by `pitch` (rad).
+
+    A surface that rises along the block's own +x has negative pitch; its sides stay upright.
+    """
 
     center: tuple[float, float, float]
     half: tuple[float, float, float]
     pitch: float = 0.0
+    yaw: float = 0.0
 
     @staticmethod
     def spanning(x: tuple[float, float], y: tuple[float, float], z: tuple[float, float]) -> Box:
@@ -45,7 +50,30 @@ class Box:
 
     def facets(self) -> list[tuple[float, ...]]:
         """What a rain falling straight down wets: the top, and one end face if the box is pitched."""
-        (cx, cy, cz), (hx, hy, hz) = self.center, self.half
+        if self.yaw != 0.0:
+            return self._turned_facets()
+        (cx, cy, _), (_, hy, _) = self.center, self.half
+        y0, y1 = round(cy - hy, EDGE_DECIMALS), round(cy + hy, EDGE_DECIMALS)
+        unturned = (0.0,) * 6
+        return [
+            (round(xa, EDGE_DECIMALS), round(xb, EDGE_DECIMALS), y0, y1, za, (zb - za) / (xb - xa), *unturned)
+            for (xa, za), (xb, zb) in pairwise(self._ridge(cx))
+        ]
+
+    def _turned_facets(self) -> list[tuple[float, ...]]:
+        (cx, cy, _), c, s = self.center, cos(self.yaw), sin(self.yaw)
+        facets: list[tuple[float, ...]] = []
+        for (ua, za), (ub, zb) in pairwise(self._ridge(0.0)):
+            x, y = cx + c * (ua + ub) / 2, cy + s * (ua + ub) / 2
+            along, across = (ub - ua) / 2 + TURNED_SLACK, self.half[1] + TURNED_SLACK
+            reach_x, reach_y = abs(c) * along + abs(s) * across, abs(s) * along + abs(c) * across
+            bounds = (x - reach_x, x + reach_x, y - reach_y, y + reach_y)
+            facets.append((*bounds, (za + zb) / 2, (zb - za) / (ub - ua), x, y, c, s, along, across))
+        return facets
+
+    def _ridge(self, cx: float) -> list[tuple[float, float]]:
+        """The line (x, z) along which the sky meets the block, its centre at `cx` on its own x axis."""
+        (_, _, cz), (hx, _, hz) = self.center, self.half
         if self.pitch == 0.0:
             ridge = [(cx - hx, cz + hz), (cx + hx, cz + hz)]
         else:
@@ -58,21 +86,27 @@ class Box:
                 ridge.append((cx + hx * c + hz * s, cz + hx * s - hz * c))
             else:
                 ridge.insert(0, (cx - hx * c + hz * s, cz - hx * s - hz * c))
-        y0, y1 = round(cy - hy, EDGE_DECIMALS), round(cy + hy, EDGE_DECIMALS)
-        return [
-            (round(xa, EDGE_DECIMALS), round(xb, EDGE_DECIMALS), y0, y1, za, (zb - za) / (xb - xa))
-            for (xa, za), (xb, zb) in pairwise(ridge)
-        ]
+        return ridge
+
+    @property
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """w, x, y, z"""
+        cz, sz, cy, sy = cos(self.yaw / 2), sin(self.yaw / 2), cos(self.pitch / 2), sin(self.pitch / 2)
+        return (cz * cy, -sz * sy, cz * sy, sz * cy)
+
+    def mirrored(self) -> Box:
+        """The block seen in the sagittal mirror (y negated)."""
+        x, y, z = self.center
+        return replace(self, center=(x, -y, z), yaw=0.0 - self.yaw)
 
     def corners(self) -> np.ndarray:
         """(8, 3) corners; number 4i + 2j + k lies at the far end of axis x, y, z where i, j, k is 1."""
         signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3, indexing="ij"), axis=-1).reshape(8, 3)
         local = signs * self.half
         c, s = cos(self.pitch), sin(self.pitch)
-        turned = np.stack(
-            [c * local[:, 0] + s * local[:, 2], local[:, 1], c * local[:, 2] - s * local[:, 0]], axis=-1
-        )
-        return turned + self.center
+        x, y, z = c * local[:, 0] + s * local[:, 2], local[:, 1], c * local[:, 2] - s * local[:, 0]
+        c, s = cos(self.yaw), sin(self.yaw)
+        return np.stack([c * x - s * y, s * x + c * y, z], axis=-1) + self.center
 
 
 #: two triangles for each side of a box, outward by the right-hand rule; indices into `Box.corners`
@@ -88,7 +122,7 @@ BOX_FACES = np.array(
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    kind: Kind
+    kind: str  #: name of a `TerrainKind`
     setting: tuple[float, ...]  #: what `--setting` takes: metres or degrees, per kind
     boxes: tuple[Box, ...]
     length: float  #: of the tile proper; the apron lies beyond it
@@ -99,17 +133,12 @@ class Tile:
     end_height: float  #: z of the apron behind the tile
     level: int | None = None
 
-    @property
-    def has_edges(self) -> bool:
-        return self.kind not in ("flat", "slope")
-
     def mirrored(self) -> Tile:
         """The tile seen in the sagittal mirror (y negated)."""
-        boxes = tuple(replace(b, center=(b.center[0], -b.center[1], b.center[2])) for b in self.boxes)
-        return replace(self, boxes=boxes)
+        return replace(self, boxes=tuple(box.mirrored() for box in self.boxes))
 
     def rows(self, pool: int) -> np.ndarray:
-        """(pool, 7) float64 box rows; unused ones are specks parked far below."""
+        """(pool, 8) float64 box rows; unused ones are specks parked far below."""
         if len(self.boxes) > pool:
             raise ValueError(f"{self.kind} has {len(self.boxes)} boxes, the pool holds {pool}")
         rows = np.zeros((pool, BOX_FIELDS))
@@ -120,7 +149,7 @@ class Tile:
 
     @cached_property
     def _box_rows(self) -> np.ndarray:
-        return np.array([(*b.center, *b.half, b.pitch) for b in self.boxes])
+        return np.array([(*b.center, *b.half, b.pitch, b.yaw) for b in self.boxes])
 
     def prepare(self) -> None:
         """Work out now what would be worked out when it is first asked for."""
@@ -128,17 +157,22 @@ class Tile:
 
     @cached_property
     def facets(self) -> np.ndarray:
-        """(m, 6) float64 upward facets of all boxes, ordered by where they begin along x."""
+        """(m, 12) float64 upward facets of all boxes by where they begin along x, turned ones last."""
         facets = np.array([facet for box in self.boxes for facet in box.facets()])
-        return facets[np.argsort(facets[:, 0], kind="stable")]
+        return facets[np.lexsort((facets[:, 0], facets[:, TURNED] != 0.0))]
 
     def heights(self, points: np.ndarray) -> np.ndarray:
         """Ground height (m) under points (n, 2), exact: on an edge the higher side counts."""
         x, y = np.asarray(points, dtype=np.float64).T
         heights = np.full(x.shape, ABYSS)
-        for x0, x1, y0, y1, z0, slope in self.facets:
-            inside = (x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)
-            np.maximum(heights, z0 + slope * (x - x0), out=heights, where=inside)
+        for x0, x1, y0, y1, z0, slope, cx, cy, c, s, along, across in self.facets:
+            if along:
+                u, v = c * (x - cx) + s * (y - cy), c * (y - cy) - s * (x - cx)
+                inside = (abs(u) <= along) & (abs(v) <= across)
+            else:
+                u = x - x0
+                inside = (x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)
+            np.maximum(heights, z0 + slope * u, out=heights, where=inside)
         return heights
 
     def triangles(self) -> tuple[np.ndarray, np.ndarray]:

@@ -9,16 +9,19 @@ import numpy as np
 from ssr.errors import UserError
 from ssr.evaluation.directions import open_ground
 from ssr.evaluation.worlds import RUN_OUT
-from ssr.terrain.kinds import APRON, make_tile
-from ssr.terrain.settings import LEVELS, check_kind, describe, setting_at
+from ssr.terrain.ground import APRON
+from ssr.terrain.kind import TerrainKind
+from ssr.terrain.making import make_tile
+from ssr.terrain.registry import kind_named
+from ssr.terrain.settings import LEVELS
 from ssr.terrain.strip import make_strip
-from ssr.terrain.tile import Kind, Tile
+from ssr.terrain.tile import Tile
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    kind: Kind
-    level: int  #: 0 to 19; flat ground has none
+    kind: str
+    level: int  #: 0 to 19; means nothing on flat ground
     strip: bool = False  #: 22 m of it instead of a training tile
 
     @staticmethod
@@ -26,19 +29,24 @@ class Ground:
         """A choice as a user types it."""
         if not 0 <= level < LEVELS:
             raise UserError(f"Level {level}: expected 0 to {LEVELS - 1}.")
-        return Ground(kind=check_kind(kind), level=level, strip=strip)
+        return Ground(kind=kind_named(kind).name, level=level, strip=strip)
+
+    @property
+    def terrain(self) -> TerrainKind:
+        return kind_named(self.kind)
 
     @property
     def title(self) -> str:
         """`stairs up, level 5`"""
-        return "flat" if self.kind == "flat" else f"{self.kind.replace('_', ' ')}, level {self.level}"
+        name = self.kind.replace("_", " ")
+        return f"{name}, level {self.level}" if self.terrain.parameters else name
 
     @property
     def details(self) -> str:
         """`step height 0.089 m, step length 0.361 m`; empty for flat ground."""
-        if self.kind == "flat":
+        if not self.terrain.parameters:
             return ""
-        return describe(self.kind, tuple(round(value, 3) for value in setting_at(self.kind, self.level)))
+        return self.terrain.describe(tuple(round(value, 3) for value in self.terrain.at(self.level)))
 
 
 def lay(ground: Ground, rng: np.random.Generator) -> Tile:
@@ -46,10 +54,10 @@ def lay(ground: Ground, rng: np.random.Generator) -> Tile:
 
     `rng` places obstacles, and decides whether the slope of a tile rises or falls; that of a strip rises.
     """
-    if ground.kind == "flat":
+    if not ground.terrain.parameters:
         return open_ground()
     if ground.strip:
-        tile = make_strip(ground.kind, setting_at(ground.kind, ground.level), rng=rng)
+        tile = make_strip(ground.kind, ground.terrain.at(ground.level), rng=rng)
     else:
         tile = make_tile(ground.kind, level=ground.level, rng=rng)
-    return replace(tile, length=tile.length + RUN_OUT, half_width=APRON / 2)
+    return replace(tile, length=tile.length + RUN_OUT, half_width=max(APRON / 2, tile.half_width))

@@ -15,8 +15,8 @@ import numpy as np
 import viser
 
 from ssr.task.config import CommandConfig
+from ssr.terrain.registry import kind_names
 from ssr.terrain.settings import LEVELS
-from ssr.terrain.tile import KINDS
 from ssr.viewer.eye import picture
 from ssr.viewer.ground import Ground
 from ssr.viewer.readout import readout
@@ -109,7 +109,7 @@ class Panel:
     def _add_ground(self, world: PlayWorld) -> None:
         gui, ground = self.server.gui, world.ground
         with gui.add_folder("Terrain"):
-            self._kind = gui.add_dropdown("kind", KINDS, initial_value=ground.kind)
+            self._kind = gui.add_dropdown("kind", kind_names(), initial_value=ground.kind)
             self._level = gui.add_slider("level", 0, LEVELS - 1, 1, ground.level)
             self._strip = gui.add_checkbox("22 m strip", ground.strip)
             scripted = world.subject.policy is None

@@ -21,7 +21,8 @@ from ssr.task.frames import to_yaw
 from ssr.task.terminations import BEHIND_START
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
-from ssr.terrain.settings import SLOPE, TERRAIN_TYPES, type_of
+from ssr.terrain.registry import kind_named
+from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
 from ssr.terrain.strip import STRIP_POOL
 from ssr.terrain.tile import Tile
 from ssr.viewer.ground import Ground, lay
@@ -206,7 +207,7 @@ def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footp
     x, y = sole.offsets().reshape(-1, 2).T
     turned = np.stack([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw)], axis=-1)
     heights = tile.heights(position[:2] + turned)
-    slope = torch.tensor(type_of(tile.kind) == TERRAIN_TYPES[SLOPE])
+    slope = torch.tensor(kind_named(tile.kind).terrain_type == TERRAIN_TYPES[SLOPE])
     missing = resting_deficiency(torch.from_numpy(heights), slope=slope)
     place = np.array([*position[:2], heights.max()])
     return Footprint(position=place, yaw=yaw, support=1.0 - float(missing))

@@ -34,7 +34,7 @@ class Shots(NamedTuple):
     camera_quaternion: np.ndarray  #: (m, 4) float64
     tan_half_fov: np.ndarray  #: (m, 2) float64
     env_ids: np.ndarray  #: (m,) int64, each image's row of boxes
-    boxes: np.ndarray  #: (n, pool, 7) float32
+    boxes: np.ndarray  #: (n, pool, 8) float32
     box_count: np.ndarray  #: (n,) int32
     link_position: np.ndarray  #: (m, L, 3) float64
     link_quaternion: np.ndarray  #: (m, L, 4) float64
@@ -258,7 +258,13 @@ def render_images(depth, first, last, scene, solids, lens):
         turn[:] = np.eye(3)
         for b in range(min(count[env], boxes.shape[1])):
             cosine, sine = math.cos(boxes[env, b, 6]), math.sin(boxes[env, b, 6])
-            turn[0, 0], turn[0, 2], turn[2, 0], turn[2, 2] = cosine, sine, -sine, cosine
+            turn[0, 0], turn[0, 1], turn[0, 2] = cosine, 0.0, sine
+            turn[1, 0], turn[1, 1], turn[1, 2] = 0.0, 1.0, 0.0
+            turn[2, 0], turn[2, 2] = -sine, cosine
+            if boxes[env, b, 7] != 0.0:
+                c, s = math.cos(boxes[env, b, 7]), math.sin(boxes[env, b, 7])
+                turn[0, 0], turn[0, 1], turn[0, 2] = c * cosine, -s, c * sine
+                turn[1, 0], turn[1, 1], turn[1, 2] = s * cosine, c, s * sine
             for k in range(3):
                 at[k] = boxes[env, b, k]
                 half[k] = boxes[env, b, 3 + k]

@@ -1,7 +1,7 @@
 """E[ρ] of many imagined landings on the CPU, one pass over each world's facets.
 
 Most landings lie wholly on one tread, which bounds alone can tell; only patches that meet an edge are
-sampled.
+sampled. Where a turned facet is near, which is never so in training, every patch is.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ssr.terrain.tile import ABYSS, FACET_FIELDS
+from ssr.terrain.heights import heights_under
+from ssr.terrain.tile import ABYSS, TURNED
 
 F = np.float32
+PLAIN = 6  #: fields of a facet that say all about one that is not turned
 NEAR = 32  #: most facets kept around one landing; more than a tile has within reach
 
 
@@ -59,7 +61,7 @@ def _close(facets, count, x0, x1, y0, y1, near):
         )
         if b < x0 or a > x1 or d < y0 or c > y1 or kept == near.shape[0]:
             continue
-        for k in range(6):
+        for k in range(PLAIN):
             near[kept, k] = facets[f, k]
         kept += 1
         top = max(z, z + slope * (b - a))
@@ -83,6 +85,12 @@ def _deficiency(near, kept, dx, dy, x, y, tolerance, heights):
             inside = (dx[i] >= a) & (dx[i] <= b) & (dy[i] >= c) & (dy[i] <= d)
             height = z + slope * (dx[i] - a)
             heights[i] = height if inside & (height > heights[i]) else heights[i]
+    return _hanging(heights, tolerance)
+
+
+@_compiled
+def _hanging(heights, tolerance):
+    """ρ of a patch with these heights under it, resting on the highest."""
     highest = F(ABYSS)
     for i in range(heights.size):
         highest = heights[i] if heights[i] > highest else highest
@@ -93,18 +101,30 @@ def _deficiency(near, kept, dx, dy, x, y, tolerance, heights):
 
 
 @_compiled
+def _turned_near(facets, count, x0, x1, y0, y1):
+    """Whether a turned facet's bounds touch the rectangle; these come last."""
+    for f in range(count - 1, -1, -1):
+        if facets[f, TURNED] == F(0.0):
+            return False
+        if facets[f, 1] >= x0 and facets[f, 0] <= x1 and facets[f, 3] >= y0 and facets[f, 2] <= y1:
+            return True
+    return False
+
+
+@_compiled
 def expect(facets, facet_count, landings, sampling, out):
     """Fill out (n, 2) with E[ρ].
 
-    facets (n, m, 6) float32, facet_count (n,); landings, sampling: `Landings`, `Sampling`, as plain tuples.
+    facets (n, m, 12) float32, facet_count (n,); landings, sampling: `Landings`, `Sampling`, as plain tuples.
     """
     feet, rule = Landings(*landings), Sampling(*sampling)
     mean, std, yaw, needed = feet.mean, feet.std, feet.yaw, feet.needed
     patch, points, weights, tolerance = rule.patch, rule.points, rule.weights, rule.tolerance
     size = patch.shape[0]
     dx, dy, heights = np.empty(size, F), np.empty(size, F), np.empty(size, F)
-    around = np.empty((NEAR, FACET_FIELDS), F)
-    under = np.empty((NEAR, FACET_FIELDS), F)
+    around = np.empty((NEAR, PLAIN), F)
+    under = np.empty((NEAR, PLAIN), F)
+    sole = np.empty((size, 2), F)
     for n in range(out.shape[0]):
         for foot in range(out.shape[1]):
             out[n, foot] = F(0.0)
@@ -122,11 +142,23 @@ def expect(facets, facet_count, landings, sampling, out):
             for k in range(weights.size):
                 reach = max(reach, max(abs(points[foot, k, 0]), abs(points[foot, k, 1])))
             reach *= sigma
+            total = F(0.0)
+            if _turned_near(
+                facets[n], facet_count[n], x + left - reach, x + right + reach,
+                y + low - reach, y + high + reach,
+            ):  # fmt: skip
+                for k in range(weights.size):
+                    for i in range(size):
+                        sole[i, 0] = x + sigma * points[foot, k, 0] + dx[i]
+                        sole[i, 1] = y + sigma * points[foot, k, 1] + dy[i]
+                    heights_under(facets[n], facet_count[n], sole, heights)
+                    total += weights[k] * _hanging(heights, tolerance)
+                out[n, foot] = total
+                continue
             kept = _close(
                 facets[n], facet_count[n], x + left - reach, x + right + reach,
                 y + low - reach, y + high + reach, around,
             )  # fmt: skip
-            total = F(0.0)
             if kept > 0:
                 for k in range(weights.size):
                     px, py = x + sigma * points[foot, k, 0], y + sigma * points[foot, k, 1]

@@ -67,7 +67,9 @@ def place(
         at = wp.vec3(boxes[env, k, 0], boxes[env, k, 1], boxes[env, k, 2])
         c = wp.cos(boxes[env, k, 6])
         s = wp.sin(boxes[env, k, 6])
-        axes = wp.mat33(c, 0.0, s, 0.0, 1.0, 0.0, -s, 0.0, c)
+        a = wp.cos(boxes[env, k, 7])
+        b = wp.sin(boxes[env, k, 7])
+        axes = wp.mat33(a * c, -b, a * s, b * c, a, b * s, -s, 0.0, c)
         frame.size = wp.vec3(boxes[env, k, 3], boxes[env, k, 4], boxes[env, k, 5])
         frame.kind = BOX
         reach = 1.001 * wp.length(frame.size)

@@ -77,7 +77,7 @@ class DepthRenderer:
     ) -> Tensor:
         """z-depth (m, height, width) float32 in metres; row 0 on top, column 0 on the left.
 
-        One image per entry of env_ids (m,) int64, which names its world among the n of boxes (n, pool, 7),
+        One image per entry of env_ids (m,) int64, which names its world among the n of boxes (n, pool, 8),
         count (n,) int32, link_position (n, L, 3) and link_quaternion (n, L, 4). Cameras: camera_position
         (m, 3), camera_quaternion (m, 4) with MuJoCo's camera axes (looks along -z, x right, y up),
         tan_half_fov (m, 2) tangents of half the horizontal and vertical field of view. Poses may be float32

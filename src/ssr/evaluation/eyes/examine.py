@@ -14,7 +14,7 @@ from rich.console import Console
 from ssr.errors import UserError
 from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
-from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.evaluate import progress_bar
 from ssr.evaluation.eyes.landings import Footfalls, at_edges, on_treads, slope
 from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, WatchedWalk, looks_at, under
@@ -37,7 +37,7 @@ class Examination:
 
     source: str  #: what `subject.load` takes
     iteration: int | None = None  #: of the snapshot, instead of the newest weights
-    courses: tuple[Course, ...] = SETS["standard"]
+    courses: tuple[Course, ...] = course_sets()["standard"]
     trials: int = 40
     conditions: Conditions = field(default_factory=Conditions)
     workers: int = 1

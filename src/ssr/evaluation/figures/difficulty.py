@@ -9,25 +9,14 @@ from matplotlib.figure import Figure
 
 from ssr.evaluation.courses import Course
 from ssr.evaluation.figures.style import colour, figure, tidy
-from ssr.evaluation.measures import Row, course_of
+from ssr.evaluation.measures import Row
 from ssr.evaluation.results import Results
-from ssr.terrain.tile import Kind
-
-#: panel title, kind, whether slopes in it fall, axis label
-PANELS: tuple[tuple[str, Kind, bool, str], ...] = (
-    ("slope up", "slope", False, "incline (°)"),
-    ("slope down", "slope", True, "incline (°)"),
-    ("stairs up", "stairs_up", False, "step height / length (cm)"),
-    ("stairs down", "stairs_down", False, "step height / length (cm)"),
-    ("discrete", "discrete", False, "height (cm)"),
-    ("gap", "gap", False, "width (cm)"),
-    ("platform", "platform", False, "height (cm)"),
-)
+from ssr.evaluation.table import all_courses
 
 
 def difficulty(results: Sequence[Results]) -> Figure | None:
     """One panel per terrain with at least two settings; None if there is none."""
-    panels = [panel for panel in PANELS if len(_courses(results, panel[1], panel[2])) > 1]
+    panels = [courses for courses in _panels(results) if len(courses) > 1]
     if not panels:
         return None
     columns = min(4, len(panels))
@@ -36,10 +25,10 @@ def difficulty(results: Sequence[Results]) -> Figure | None:
     grid = made.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
         axes.axis("off")
-    for axes, (title, kind, falls, label) in zip(grid.flat, panels, strict=False):
-        _panel(axes, results, _courses(results, kind, falls))
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel(label, fontsize=8)
+    for axes, courses in zip(grid.flat, panels, strict=False):
+        _panel(axes, results, courses)
+        axes.set_title(courses[0].terrain.name_of(courses[0].setting), fontsize=10)
+        axes.set_xlabel(courses[0].terrain.axis, fontsize=8)
     for axes in grid[:, 0]:
         axes.set_ylabel("trials (%)", fontsize=8)
     handles, labels = grid.flat[0].get_legend_handles_labels()
@@ -47,11 +36,12 @@ def difficulty(results: Sequence[Results]) -> Figure | None:
     return made
 
 
-def _courses(results: Sequence[Results], kind: Kind, falls: bool) -> list[Course]:
-    found = {course_of(row) for result in results for row in result.rows if row["terrain"] == kind}
-    if kind == "slope":
-        found = {course for course in found if (course.setting[0] < 0) == falls}
-    return sorted(found, key=lambda course: course.order)
+def _panels(results: Sequence[Results]) -> list[list[Course]]:
+    """The courses of each kind; slopes that rise and slopes that fall apart."""
+    alike: dict[str, list[Course]] = {}
+    for course in all_courses(results):
+        alike.setdefault(course.terrain.name_of(course.setting), []).append(course)
+    return list(alike.values())
 
 
 def _panel(axes: Axes, results: Sequence[Results], courses: list[Course]) -> None:
@@ -80,6 +70,5 @@ def _line(axes: Axes, at: list[int], rows: list[Row], name: str, shade: str, sty
 
 
 def _tick(course: Course) -> str:
-    values = course.setting[:1] if course.kind == "gap" else course.setting
-    scale = 1 if course.kind == "slope" else 100
-    return "/".join(f"{abs(scale * v):g}" for v in values) + ("★" if course.beyond else "")
+    values = (p.shown(value) for p, value in course.terrain.rated(course.setting))
+    return "/".join(f"{value:g}" for value in values) + ("★" if course.beyond else "")

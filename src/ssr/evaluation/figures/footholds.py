@@ -9,16 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ssr.evaluation.courses import SETS, Course
+from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.figures.style import GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
 from ssr.evaluation.measures import course_of
-from ssr.evaluation.places import NEAR_GAP, at_gaps, on_treads
+from ssr.evaluation.places import places
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import all_courses, two_lines, typical
-from ssr.terrain.tile import Kind
+from ssr.terrain.kind import Section
+from ssr.terrain.registry import all_kinds
 
 KERNEL = 0.015  #: m, standard deviation of the density's Gaussian kernel
-NEAR_RISER = 0.06  #: m shown of a tread's neighbours
 SOLE = 0.225  #: m, length of the support patch
 SAFE_MSR = 0.75  #: the crossing of Fig. 6c
 
@@ -36,20 +36,21 @@ def density(samples: np.ndarray, grid: np.ndarray, period: float | None = None) 
 
 def distribution(results: Sequence[Results]) -> Figure | None:
     """Fig. 6a: densities of sole centres on descending treads and around gaps."""
-    kinds: tuple[Kind, ...] = ("stairs_down", "gap")
-    shown = [course for kind in kinds if (course := typical(results, kind)) and _stepped(results, course)]
+    found = [
+        (course, kind.section(course.setting))
+        for kind in all_kinds()
+        if kind.section and (course := typical(results, kind.name)) and _stepped(results, course)
+    ]
+    shown = [(course, section) for course, section in found if section.drawn]
     if not shown:
         return None
     made = figure(5.2 * len(shown), 3.3)
     grid = made.subplots(1, len(shown), squeeze=False)[0]
-    for axes, course in zip(grid, shown, strict=True):
+    for axes, (course, section) in zip(grid, shown, strict=True):
         tidy(axes)
-        _densities(axes, results, course)
+        _densities(axes, results, course, section)
         axes.set_title(f"footholds, {course.title}", fontsize=10)
-        if course.kind == "stairs_down":
-            _draw_tread(axes, course)
-        else:
-            _draw_gap(axes, course)
+        _draw_ground(axes, section)
         axes.set_ylabel("density (1/m)", fontsize=8)
         axes.legend(fontsize=7, frameon=False, loc="upper right")
     return made
@@ -60,38 +61,31 @@ def _stepped(results: Sequence[Results], course: Course) -> bool:
     return any((row := result.find(course)) is not None and row["footholds"] for result in results)
 
 
-def _densities(axes: Axes, results: Sequence[Results], course: Course) -> None:
-    stairs = course.kind == "stairs_down"
-    extent, margin = (course.setting[1], NEAR_RISER) if stairs else (course.setting[0], NEAR_GAP)
-    low, high = -margin, extent + margin
+def _densities(axes: Axes, results: Sequence[Results], course: Course, section: Section) -> None:
+    low, high = -section.margin, section.extent + section.margin
     grid = np.linspace(low, high, 500)
+    period = section.spacing if section.extent == section.spacing else None
     for number, result in enumerate(results):
         row = result.find(course)
         trials = result.trials(row) if row else None
         if row is None or trials is None:
             continue
-        places = (on_treads if stairs else at_gaps)(course, trials)
-        curve = density(places, grid, extent if stairs else None)
+        found = places(section, trials)
+        curve = density(found, grid, period)
         axes.fill_between(grid, curve, color=colour(number), alpha=0.18, lw=0)
-        axes.plot(grid, curve, color=colour(number), lw=1.8, label=f"{result.name} ({len(places)})")
+        axes.plot(grid, curve, color=colour(number), lw=1.8, label=f"{result.name} ({len(found)})")
     axes.set_xlim(low, high)
     room = 1.2 + 0.08 * len(results)  # for the legend
     axes.set_ylim(0, room * (axes.get_ylim()[1] or 1.0))
 
 
-def _draw_tread(axes: Axes, course: Course) -> None:
-    tread = course.setting[1]
-    axes.axvspan(SOLE / 2, tread - SOLE / 2, color=SAFE, zorder=0, label="whole sole on the tread")
-    _profile(axes, [-NEAR_RISER, 0, 0, tread, tread, tread + NEAR_RISER], [1, 1, 0, 0, -1, -1])
-    axes.set_xlabel("sole centre, from the tread's back to its edge (m)", fontsize=8)
-
-
-def _draw_gap(axes: Axes, course: Course) -> None:
-    width = course.setting[0]
-    for a, b in ((-NEAR_GAP, -SOLE / 2), (width + SOLE / 2, width + NEAR_GAP)):
-        axes.axvspan(a, b, color=SAFE, zorder=0, label="whole sole on the ground" if a < 0 else None)
-    _profile(axes, [-NEAR_GAP, 0, 0, width, width, width + NEAR_GAP], [1, 1, -1, -1, 1, 1])
-    axes.set_xlabel("sole centre, from the gap's near edge (m)", fontsize=8)
+def _draw_ground(axes: Axes, section: Section) -> None:
+    low, end, high = -section.margin, section.extent, section.extent + section.margin
+    outside = ((low, -SOLE / 2), (end + SOLE / 2, high))
+    for a, b in ((SOLE / 2, end - SOLE / 2),) if section.foothold else outside:
+        axes.axvspan(a, b, color=SAFE, zorder=0, label=section.legend if a < end else None)
+    _profile(axes, [low, 0, 0, end, end, high], [z for level in section.levels for z in (level, level)])
+    axes.set_xlabel(section.axis, fontsize=8)
 
 
 def _profile(axes: Axes, x: list[float], z: list[float]) -> None:
@@ -107,7 +101,8 @@ def _profile(axes: Axes, x: list[float], z: list[float]) -> None:
 
 def safe_rate(results: Sequence[Results]) -> Figure | None:
     """Fig. 6b: the share of safe footholds on every named course."""
-    named = {*SETS["table2"], *SETS["standard"]}
+    sets = course_sets()
+    named = {*sets["table2"], *sets["standard"]}
     tried = [course for course in all_courses(results) if _stepped(results, course)]
     courses = [c for c in tried if c in named] or tried
     if not courses:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ssr.evaluation.courses import SETS
+from ssr.evaluation.courses import course_sets
 from ssr.evaluation.figures.style import LEFT, RIGHT, colour, figure, tidy
 from ssr.evaluation.intervals import Estimate, pooled_rate
 from ssr.evaluation.places import leading_feet
@@ -62,14 +62,16 @@ def _square(axes: Axes, reach: float) -> None:
 def lead(results: Sequence[Results]) -> Figure | None:
     """Fig. 7b: with which leg gaps and platforms are crossed."""
     bars: list[tuple[str, Estimate, int]] = []
-    tried = [course for course in all_courses(results) if course.kind in ("gap", "platform")]
-    for course in [c for c in tried if c in SETS["table2"]] or tried:
+    table2 = course_sets()["table2"]
+    tried = {c: c.terrain.crossing(c.setting) for c in all_courses(results) if c.terrain.crossing}
+    drawn = [course for course, crossing in tried.items() if crossing.drawn]
+    for course in [c for c in drawn if c in table2] or drawn:
         for result in results:
             row = result.find(course)
             trials = result.trials(row) if row else None
             if trials is None:
                 continue
-            crossings, right = leading_feet(course, trials)
+            crossings, right = leading_feet(tried[course], trials)
             if crossings.sum():
                 who = f"{result.name}, " if len(results) > 1 else ""
                 bars.append((f"{who}{course.title}", pooled_rate(right, crossings), int(crossings.sum())))
