@@ -3,8 +3,8 @@
 The sawtooth of a height map H^b is what is left of it after its ramp is taken away: the plane that fits it
 best, and slow bends along x, since where a flight of stairs begins or ends can be known without seeing an
 edge (with the plane alone an encoder that saw no tread scored 0.6 on short flights). Edge sight is the
-correlation of the decoded map's sawtooth with the true one's: 1 for the true map, 0 for its ramp. The error of
-a decoded map hides this: on stairs of 13 cm a ramp is wrong by only 4 cm.
+correlation of the decoded map's sawtooth with the true one's: 1 for the true map, 0 for its ramp. The error
+of a decoded map hides this: on stairs of 13 cm a ramp is wrong by only 4 cm.
 """
 
 from __future__ import annotations
