@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from ssr import robots
 from ssr.errors import UserError
@@ -45,6 +46,12 @@ def standing(tile: Tile, x: float, sole_height: float, yaw: float = 0.0) -> floa
 
 def imagined(tile: Tile, x: float, yaw: float = 0.0) -> float:
     return float(resting_deficiency(heights_under(tile, x, yaw=yaw)))
+
+
+def deficiency_on(tile: Tile, heights: Tensor) -> Tensor:
+    """ρ (...) of patches with heights (..., k) on a tile: the floor of a pit carries nobody."""
+    lost = heights.amax(-1) <= field(tile).floor[0]
+    return torch.where(lost, 1.0, resting_deficiency(heights))
 
 
 # ---- worked by hand: rows of the patch lie 2.5 cm apart, from -11.25 to 11.25 cm ---------------------
@@ -129,7 +136,7 @@ def test_the_expectation_is_what_100_000_landings_find(std: float) -> None:
         c, s = np.cos(yaw), np.sin(yaw)
         patch = offsets @ torch.tensor([[c, s], [-s, c]]).float() + torch.tensor([x, 0.1])
         heights = field(tile).heights((landings + patch)[None])[0]
-        truth = float(resting_deficiency(heights).mean())
+        truth = float(deficiency_on(tile, heights).mean())
         assert ours[number].tolist() == pytest.approx([truth, truth], abs=0.02)
 
 
@@ -144,7 +151,7 @@ def test_each_rule_is_the_weighted_mean_over_its_points(rule: str) -> None:
             at = points * (1.0, side) * 0.08 + (x, 0.1)
             centers = torch.tensor(at, dtype=torch.float32)[None]
             under = foot_map_points(centers, torch.full((1, len(at)), yaw), SOLE)
-            deficiency = resting_deficiency(field(tile).heights(under)[0])
+            deficiency = deficiency_on(tile, field(tile).heights(under)[0])
             mean = float(deficiency.double() @ torch.tensor(weights))
             assert float(ours[number, foot]) == pytest.approx(mean, abs=1e-3)
 
@@ -212,3 +219,25 @@ def test_the_gpu_kernel_finds_the_same() -> None:
     everyone = torch.ones(len(CASES), 2, dtype=torch.bool)
     rho = deficiencies(terrain, mean, std, yaw, everyone, patch, both, 0.03)
     assert torch.allclose(rho @ torch.tensor(weights).float(), expected(0.07, "lattice34"), atol=2e-3)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "warp"])
+def test_a_sole_wholly_over_a_pit_is_not_carried_by_its_floor(engine):
+    """The highest ground under it is the floor, all of it as high: without this it would count as safe."""
+    sole = robots.load("x2").sole
+    terrain = TerrainField(2, TILE_POOL)
+    gap, down = make_tile("gap", setting=(0.6, 0.5)), make_tile("stairs_down", setting=(0.2, 0.4))
+    terrain.place([0, 1], [gap, down])
+    middle = (gap.first_edge + 0.3, down.first_edge + 0.2 + 0.4 * 3)
+    mean = torch.tensor([[[x, -0.1], [x, 0.1]] for x in middle])
+    std, yaw = torch.full((2, 2), 0.01), torch.zeros(2, 2)
+    if engine == "compiled":
+        rho = expected_deficiency(terrain, mean, std, yaw, sole)
+    else:
+        from ssr.vision.landings_warp import deficiencies
+
+        patch = torch.from_numpy(sole.offsets().reshape(-1, 2).astype(np.float32))
+        points = torch.zeros(2, 1, 2)
+        everyone = torch.ones(2, 2, dtype=torch.bool)
+        rho = deficiencies(terrain, mean, std, yaw, everyone, patch, points, 0.03)[..., 0]
+    assert torch.allclose(rho, torch.tensor([[1.0, 1.0], [0.0, 0.0]]), atol=1e-5)

@@ -25,6 +25,7 @@ from ssr.evaluation.workers import Job, work
 from ssr.evaluation.worlds import CHUNK
 from ssr.learning import saved
 from ssr.motion.dataset import MotionDataset
+from ssr.motion.frames import STRIDE
 from ssr.motion.store import shipped as shipped_motion
 from ssr.task.config import TaskConfig
 
@@ -84,7 +85,9 @@ def evaluate(request: Request, console: Console) -> Results:
         for part in plan:
             part.store.forget(part.course)
     _do(plan, request, tried.task, console)
-    motion = MotionDataset.load(tried.robot) if shipped_motion(tried.robot).is_file() else None
+    stride = tried.discriminators.stride if tried.discriminators else STRIDE
+    shipped = shipped_motion(tried.robot).is_file()
+    motion = MotionDataset.load(tried.robot, stride=stride) if shipped else None
     beside = _beside(tried, motion)
     for part in plan:
         trials = part.store.all(part.course, part.trials)

@@ -16,7 +16,7 @@ from ssr.learning.run_directory import SMALL
 from ssr.learning.saved import Saved
 from ssr.learning.ssr_policy import SSRPolicy
 from ssr.learning.style import NORMALIZER_CLIP, ReferenceMotion, style_reward
-from ssr.motion.frames import STRIDE, WINDOW
+from ssr.motion.frames import WINDOW, RecentMean
 from ssr.networks.discriminators import Discriminators
 from ssr.task.transition import Transition
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -28,10 +28,11 @@ REFERENCE_WINDOWS = 2000
 class OwnDiscriminators:
     """The discriminators of a run with the normaliser they were trained behind."""
 
-    frames, stride = WINDOW, STRIDE
+    frames = WINDOW
 
-    def __init__(self, discriminators: Discriminators, normalizer: RunningNormalizer) -> None:
-        self.discriminators, self.normalizer = discriminators, normalizer
+    def __init__(self, discriminators: Discriminators, normalizer: RunningNormalizer, stride: int) -> None:
+        """stride: control steps between the frames of a window, as the run had it."""
+        self.discriminators, self.normalizer, self.stride = discriminators, normalizer, stride
 
     @torch.inference_mode()
     def pay(self, windows: Tensor, terrain_type: Tensor) -> Tensor:
@@ -62,7 +63,7 @@ def own_discriminators(path: Path, found: Saved) -> OwnDiscriminators | None:
     networks = found.policy.networks
     normalizer = RunningNormalizer(networks.layouts.amp.size, NORMALIZER_CLIP)
     normalizer.load_state_dict(state["normalizer"])
-    return OwnDiscriminators(networks.discriminators, normalizer)
+    return OwnDiscriminators(networks.discriminators, normalizer, found.config.style.stride)
 
 
 class StyleMeter:
@@ -72,6 +73,7 @@ class StyleMeter:
         self.judge, self.first = judge, round(WARM_UP / period)
         reach = (judge.frames - 1) * judge.stride + 1 if judge else 1
         self._recent: deque[Tensor] = deque(maxlen=reach)
+        self._mean: RecentMean | None = None
         self._step = 0
         self.paid = np.zeros(worlds)  #: (n,) sum over its windows
         self.windows = np.zeros(worlds, dtype=np.int32)  #: (n,)
@@ -80,7 +82,10 @@ class StyleMeter:
         """running (n,) bool: trials that were not over before this step."""
         if self.judge is None:
             return
-        self._recent.append(transition.amp_frame.clone())
+        frame = transition.amp_frame
+        if self._mean is None:
+            self._mean = RecentMean(frame.shape[0], frame.shape[1], self.judge.stride)
+        self._recent.append(self._mean(frame, torch.full(frame.shape[:1], self._step == 0)))
         self._step += 1
         if self._step < self.first or self._step % EVERY or len(self._recent) < (self._recent.maxlen or 0):
             return

@@ -7,6 +7,7 @@ from math import inf
 
 from ssr.errors import UserError
 from ssr.learning import registry
+from ssr.motion.frames import STRIDE
 from ssr.networks.config import NetworkWidths
 from ssr.task.config import TaskConfig
 from ssr.task.touchdowns import TouchdownRules
@@ -95,6 +96,8 @@ class StyleConfig:
 
     weight_decay: float = 1e-4
     gradient_penalty: float = 20.0  #: w^gp, halved in the loss as in AMP
+    stride: int = STRIDE
+    """Control steps between the five frames of a window; beyond two, a frame is the mean of so many steps."""
     replay: int = 40_000  #: windows per discriminator, over all ranks
     updates: int = 20  #: per iteration
     batch_size: int = 1024  #: windows of each side per discriminator and update
@@ -202,6 +205,7 @@ class TrainConfig:
             "ppo.epochs": self.ppo.epochs,
             "ppo.minibatches": self.ppo.minibatches,
             "encoder.minibatches": self.encoder.minibatches,
+            "style.stride": self.style.stride,
         }
         for name, value in positive.items():
             if value < 1:

@@ -12,7 +12,7 @@ from ssr.learning.moments import RunningNormalizer
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import FrameHistory
-from ssr.motion.frames import STRIDE, WINDOW
+from ssr.motion.frames import WINDOW, RecentMean
 from ssr.networks.discriminators import Discriminators
 from ssr.task.transition import Transition
 from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
@@ -107,12 +107,13 @@ class Style:
         )
         self.groups, self.device = discriminators.count, device
         self.normalizer = RunningNormalizer(frame_size, NORMALIZER_CLIP).to(device)
+        self.mean = RecentMean(num_envs, frame_size, config.stride, device)
         self.frames = FrameHistory(
             steps=steps,
             num_envs=num_envs,
             size=frame_size,
             length=WINDOW,
-            stride=STRIDE,
+            stride=config.stride,
             device=device,
         )
         self.group = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
@@ -129,7 +130,7 @@ class Style:
     def observe(self, t: int, transition: Transition, restarted: Tensor) -> None:
         """`restarted` (n,): this was the first step of an episode, whose frame fills the window."""
         frame = torch.where(transition.valid.unsqueeze(-1), transition.amp_frame, 0.0)
-        self.frames.put(t, frame, restarted)
+        self.frames.put(t, self.mean(frame, restarted), restarted)
         if self.groups > 1:
             # The apron behind the hardest tile asks for all directions: only `slope` knows backward walking.
             self.group[t] = torch.where(transition.omnidirectional, SLOPE, transition.terrain_type)
@@ -197,6 +198,7 @@ class Style:
             "replay": self.replay.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "frames": self.frames.frames[: self.frames.past].clone(),
+            "recent": self.mean.frames.clone(),
             "generator": self.generator.get_state(),
         }
 
@@ -205,4 +207,5 @@ class Style:
         self.replay.load_state_dict(state["replay"])  # type: ignore[arg-type]
         self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
         self.frames.frames[: self.frames.past] = state["frames"]  # type: ignore[assignment]
+        self.mean.frames.copy_(state["recent"])  # type: ignore[arg-type]
         self.generator.set_state(state["generator"].cpu())  # type: ignore[attr-defined]

@@ -51,7 +51,7 @@ def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algor
             f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank."
         )
     robot = load(config.robot)
-    motion = cache(lambda: MotionDataset.load(robot))
+    motion = cache(lambda: MotionDataset.load(robot, stride=config.style.stride))
     seed = config.seed + RANK_SEED * ranks.rank
     torch.manual_seed(seed)
     num_envs = ranks.part(config.env.num_envs)

@@ -15,7 +15,7 @@ from ssr import rotation
 from ssr.errors import UserError, unknown
 from ssr.motion import store
 from ssr.motion.clip import COLUMNS, Clip
-from ssr.motion.frames import STRIDE, WINDOW, amp_frames, support_height
+from ssr.motion.frames import STRIDE, WINDOW, amp_frames, blend, smoothed, support_height
 from ssr.motion.speeds import SpeedDraw, commanded
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
@@ -58,27 +58,38 @@ class MotionDataset:
     frames: Tensor
     starts: dict[str, Tensor]
     states: StartStates
+    stride: int = STRIDE  #: control steps between the frames of a window
 
     @staticmethod
-    def load(robot: RobotSpec, mirror: bool = True, path: Path | None = None) -> MotionDataset:
-        """The motion shipped for `robot`, or that of a file made by `ssr motion build`."""
+    def load(
+        robot: RobotSpec, mirror: bool = True, path: Path | None = None, stride: int = STRIDE
+    ) -> MotionDataset:
+        """The motion shipped for `robot`, or that of a file made by `ssr motion build`.
+
+        stride: control steps between the frames of AMP windows; beyond `STRIDE` a frame is the mean of so
+        many steps, and so it is for a policy.
+        """
         path = path or store.shipped(robot)
         clips, _ = store.load(path)
-        return MotionDataset.of(robot, clips, mirror=mirror, source=str(path))
+        return MotionDataset.of(robot, clips, mirror=mirror, source=str(path), stride=stride)
 
     @staticmethod
     def of(
-        robot: RobotSpec, clips: Sequence[Clip], mirror: bool = True, source: str = "the motion"
+        robot: RobotSpec,
+        clips: Sequence[Clip],
+        mirror: bool = True,
+        source: str = "the motion",
+        stride: int = STRIDE,
     ) -> MotionDataset:
         """Join `clips`; joints are matched by name."""
         clips = tuple(_reordered(robot, clip, source) for clip in clips)
         frames, states, offset = [], [], 0
         starts: dict[str, list[Tensor]] = {c: [] for c in COLUMNS}
-        span = (WINDOW - 1) * STRIDE
+        span = (WINDOW - 1) * stride
         for clip in clips:
             for copy in (clip, clip.mirrored(robot)) if mirror else (clip,):
                 f, s = _tensors(robot, copy)
-                frames.append(f)
+                frames.append(smoothed(f, blend(stride)))
                 states.append(s)
                 starts[copy.column].append(torch.arange(offset, offset + max(copy.frames - span, 0)))
                 offset += copy.frames
@@ -89,6 +100,7 @@ class MotionDataset:
             frames=torch.cat(frames),
             starts={c: torch.cat(parts) for c, parts in starts.items() if sum(map(len, parts))},
             states=StartStates(**{k: torch.cat([getattr(s, k) for s in states]) for k in fields}),
+            stride=stride,
         )
 
     def shares(self, terrain_type: str) -> dict[str, float]:
@@ -109,13 +121,13 @@ class MotionDataset:
     def amp_windows(
         self, terrain_type: str, count: int, generator: torch.Generator, speeds: Tensor | None = None
     ) -> Tensor:
-        """(count, 5, 63) reference windows of a terrain type, oldest frame first, 0.04 s apart.
+        """(count, 5, 63) reference windows of a terrain type, oldest frame first, `stride` steps apart.
 
         speeds: (count,) m/s along the base's x axis; window k then moves at about speeds[k]. Without them
         they are drawn as the terrain type's commands are.
         """
         starts = self._draw(terrain_type, self.shares(terrain_type), count, generator, speeds)
-        return self.frames[starts[:, None] + STRIDE * torch.arange(WINDOW)]
+        return self.frames[starts[:, None] + self.stride * torch.arange(WINDOW)]
 
     def reset_states(
         self,
@@ -165,7 +177,7 @@ class MotionDataset:
     def speeds(self) -> dict[str, Tensor]:
         """Per column and window in the order of `starts`: mean velocity along the base's x axis, m/s."""
         ahead = self.frames[:, layouts(self.robot).amp.slice("base_velocity")][:, 0]
-        within = STRIDE * torch.arange(WINDOW)
+        within = self.stride * torch.arange(WINDOW)
         return {c: ahead[starts[:, None] + within].mean(1) for c, starts in self.starts.items()}
 
     def seconds(self) -> dict[str, tuple[float, float]]:

@@ -14,7 +14,7 @@ from ssr.symmetry.filling import vectors_of
 from ssr.symmetry.vectors import layouts
 
 WINDOW = 5  #: frames of ψ
-STRIDE = 2  #: control steps between them, 0.04 s
+STRIDE = 2  #: control steps between them unless a run says otherwise, 0.04 s
 
 
 def amp_frames(robot: RobotSpec, clip: Clip) -> Tensor:
@@ -32,6 +32,34 @@ def amp_frames(robot: RobotSpec, clip: Clip) -> Tensor:
         "local_sole_position": clip.foot_position,
     }
     return torch.from_numpy(vectors_of(layouts(robot).amp, facts))
+
+
+def blend(stride: int) -> int:
+    """Over how many control steps a frame is averaged when frames lie so many apart."""
+    return stride if stride > STRIDE else 1
+
+
+class RecentMean:
+    """The mean of each world's newest frames, as many as `blend` says, within its episode."""
+
+    def __init__(self, num_envs: int, size: int, stride: int, device: str = "cpu") -> None:
+        self.frames = torch.zeros(blend(stride), num_envs, size, device=device)
+
+    def __call__(self, frame: Tensor, restarted: Tensor) -> Tensor:
+        """frame (n, F); restarted (n,): worlds whose episode begins with it, and so does their mean."""
+        self.frames = torch.where(restarted.unsqueeze(-1), frame, self.frames.roll(-1, 0))
+        self.frames[-1] = frame
+        return self.frames.mean(0)
+
+
+def smoothed(frames: Tensor, over: int) -> Tensor:
+    """(T, F) each frame averaged with those of the `over` - 1 steps before it, as far as there are any."""
+    if over == 1:
+        return frames
+    sums = torch.cat((torch.zeros_like(frames[:1]), frames.double().cumsum(0)))
+    first = (torch.arange(1, len(frames) + 1) - over).clamp_min(0)
+    last = torch.arange(1, len(frames) + 1)
+    return ((sums[last] - sums[first]) / (last - first).unsqueeze(1)).to(frames)
 
 
 def support_height(clip: Clip) -> np.ndarray:

@@ -13,10 +13,12 @@ from torch import Tensor
 from ssr.terrain.heights import Heights
 from ssr.terrain.registry import kind_named
 from ssr.terrain.settings import TERRAIN_TYPES
-from ssr.terrain.tile import BOX_FIELDS, FACET_FIELDS, Tile
+from ssr.terrain.tile import ABYSS, BOX_FIELDS, FACET_FIELDS, Tile
 
 NO_LEVEL = -1  #: level of a tile that was made from a setting
 MEASURES = ("length", "half_width", "start", "first_edge", "last_edge", "end_height")
+
+PIT = 0.15  #: m below the ground plane: deeper ground of tiles with pits is no ground
 
 
 def _labels(tile: Tile) -> tuple[int, int, int]:
@@ -70,6 +72,11 @@ class TerrainField:
 
     def _zeros(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.zeros(*shape, dtype=dtype, device=self.device)
+
+    @property
+    def floor(self) -> Tensor:
+        """(n,) float32 m: ground at or below it carries nobody: that of a pit, or none at all."""
+        return torch.where(self.has_pits > 0, -PIT, ABYSS).to(torch.float32)
 
     @cached_property
     def arrays(self) -> FieldArrays:

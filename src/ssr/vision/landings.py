@@ -17,6 +17,7 @@ from ssr.terrain.tile import ABYSS, TURNED
 
 F = np.float32
 PLAIN = 6  #: fields of a facet that say all about one that is not turned
+CARRIED, LOST = -1, -2  #: a whole patch rests on level ground, or on none
 NEAR = 32  #: most facets kept around one landing; more than a tile has within reach
 
 
@@ -42,10 +43,11 @@ _compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
 
 
 @_compiled
-def _close(facets, count, x0, x1, y0, y1, near):
-    """Copy the facets that touch the rectangle into `near`; returns how many, -1 if none of them can matter.
+def _close(facets, count, x0, x1, y0, y1, near, lowest):
+    """Copy the facets that touch the rectangle into `near`; returns how many, if they matter.
 
-    They cannot where a level facet covers the whole rectangle and no other one touching it rises higher.
+    They do not where a level facet covers the whole rectangle and no other one touching it rises higher: then
+    it is CARRIED, or LOST if nothing there is above `lowest`.
     """
     kept = 0
     cover = F(ABYSS)
@@ -68,13 +70,13 @@ def _close(facets, count, x0, x1, y0, y1, near):
         highest = max(highest, top)
         if a <= x0 and b >= x1 and c <= y0 and d >= y1 and slope == F(0.0):
             cover = max(cover, z)
-    if kept > 0 and cover >= highest:
-        return -1
-    return kept
+    if highest <= lowest:
+        return LOST
+    return CARRIED if cover >= highest else kept
 
 
 @_compiled
-def _deficiency(near, kept, dx, dy, x, y, tolerance, heights):
+def _deficiency(near, kept, dx, dy, x, y, tolerance, lowest, heights):
     """ρ of the patch with offsets dx, dy around x, y, resting on its highest point."""
     for i in range(heights.size):
         heights[i] = F(ABYSS)
@@ -85,18 +87,18 @@ def _deficiency(near, kept, dx, dy, x, y, tolerance, heights):
             inside = (dx[i] >= a) & (dx[i] <= b) & (dy[i] >= c) & (dy[i] <= d)
             height = z + slope * (dx[i] - a)
             heights[i] = height if inside & (height > heights[i]) else heights[i]
-    return _hanging(heights, tolerance)
+    return _hanging(heights, tolerance, lowest)
 
 
 @_compiled
-def _hanging(heights, tolerance):
-    """ρ of a patch with these heights under it, resting on the highest."""
+def _hanging(heights, tolerance, lowest):
+    """ρ of a patch with these heights under it, resting on the highest; none at or below `lowest` carries."""
     highest = F(ABYSS)
     for i in range(heights.size):
         highest = heights[i] if heights[i] > highest else highest
     carried = 0
     for i in range(heights.size):
-        carried += 1 if highest - heights[i] < tolerance else 0
+        carried += 1 if (highest - heights[i] < tolerance) & (heights[i] > lowest) else 0
     return F(1.0) - F(carried) / F(heights.size)
 
 
@@ -112,10 +114,11 @@ def _turned_near(facets, count, x0, x1, y0, y1):
 
 
 @_compiled
-def expect(facets, facet_count, landings, sampling, out):
+def expect(facets, facet_count, floor, landings, sampling, out):
     """Fill out (n, 2) with E[ρ].
 
-    facets (n, m, 12) float32, facet_count (n,); landings, sampling: `Landings`, `Sampling`, as plain tuples.
+    facets (n, m, 12) float32, facet_count (n,); floor (n,) float32 m: no ground at or below it carries;
+    landings, sampling: `Landings`, `Sampling`, as plain tuples.
     """
     feet, rule = Landings(*landings), Sampling(*sampling)
     mean, std, yaw, needed = feet.mean, feet.std, feet.yaw, feet.needed
@@ -152,18 +155,22 @@ def expect(facets, facet_count, landings, sampling, out):
                         sole[i, 0] = x + sigma * points[foot, k, 0] + dx[i]
                         sole[i, 1] = y + sigma * points[foot, k, 1] + dy[i]
                     heights_under(facets[n], facet_count[n], sole, heights)
-                    total += weights[k] * _hanging(heights, tolerance)
+                    total += weights[k] * _hanging(heights, tolerance, floor[n])
                 out[n, foot] = total
                 continue
             kept = _close(
                 facets[n], facet_count[n], x + left - reach, x + right + reach,
-                y + low - reach, y + high + reach, around,
+                y + low - reach, y + high + reach, around, floor[n],
             )  # fmt: skip
-            if kept > 0:
+            if kept == LOST:
+                total = F(1.0)
+            elif kept > 0:
                 for k in range(weights.size):
                     px, py = x + sigma * points[foot, k, 0], y + sigma * points[foot, k, 1]
-                    below = _close(around, kept, px + left, px + right, py + low, py + high, under)
-                    if below > 0:
-                        rho = _deficiency(under, below, dx, dy, px, py, tolerance, heights)
+                    below = _close(around, kept, px + left, px + right, py + low, py + high, under, floor[n])
+                    if below == LOST:
+                        total += weights[k]
+                    elif below > 0:
+                        rho = _deficiency(under, below, dx, dy, px, py, tolerance, floor[n], heights)
                         total += weights[k] * rho
             out[n, foot] = total

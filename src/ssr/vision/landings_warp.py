@@ -44,6 +44,7 @@ def land(
     needed: wp.array2d(dtype=wp.bool),
     patch: wp.array2d(dtype=wp.float32),
     points: wp.array3d(dtype=wp.float32),
+    floor: wp.array(dtype=wp.float32),
     tolerance: float,
     out: wp.array3d(dtype=wp.float32),
 ):
@@ -66,7 +67,8 @@ def land(
     for i in range(size):
         px = x + c * patch[i, 0] - s * patch[i, 1]
         py = y + s * patch[i, 0] + c * patch[i, 1]
-        if highest - height_at(facets, facet_count[n], n, px, py) < tolerance:
+        height = height_at(facets, facet_count[n], n, px, py)
+        if highest - height < tolerance and height > floor[n]:
             hanging -= 1.0
     out[n, foot, k] = hanging / float(size)
 
@@ -78,7 +80,7 @@ def deficiencies(
     """ρ (n, 2, k) for mean (n, 2, 2), std, yaw and needed (n, 2), patch (p, 2) and points (2, k, 2)."""
     out = torch.empty(*std.shape, points.shape[1], device=terrain.device)
     stream = wp.stream_from_torch(torch.cuda.current_stream(out.device)) if out.is_cuda else None
-    inputs = [terrain.facets, terrain.facet_count, mean, std, yaw, needed, patch, points]
+    inputs = [terrain.facets, terrain.facet_count, mean, std, yaw, needed, patch, points, terrain.floor]
     wp.launch(
         land,
         dim=tuple(out.shape),

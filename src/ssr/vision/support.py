@@ -147,7 +147,7 @@ def _on_cpu(
         patch=patch, points=points, weights=weights.astype(np.float32), tolerance=np.float32(tolerance)
     )
     facets, count = terrain.facets.numpy(), terrain.facet_count.numpy()
-    expect(facets, count, tuple(landings), tuple(sampling), out.numpy())
+    expect(facets, count, terrain.floor.numpy(), tuple(landings), tuple(sampling), out.numpy())
     return out
 
 
