@@ -21,7 +21,7 @@ from ssr.files import digest, write_json
 from ssr.learning.packing import pack, unpack, write_tensors
 from ssr.learning.ranks import ALONE, Ranks
 
-FORMAT = 9
+FORMAT = 10
 STATE = "state.json"
 
 

@@ -98,6 +98,12 @@ def line(metrics: Mapping[str, float], iterations: int, left: str) -> str:
     """Everything that matters most, in one plain line."""
     levels = " ".join(f"{n[:2]}{metrics[f'level/{n}']:.1f}" for n in TERRAIN_TYPES if f"level/{n}" in metrics)
     pick = lambda key, form: _number(metrics, key, form)
+
+    def each(name: str, form: str) -> str:
+        """`cadence sl2.1 st3.4`: one metric on every terrain type that has it."""
+        kinds = [kind for kind in TERRAIN_TYPES if f"{name}/{kind}" in metrics]
+        return " ".join([name, *(f"{kind[:2]}{pick(f'{name}/{kind}', form)}" for kind in kinds)])
+
     return (
         f"{int(metrics['iteration'])}/{iterations}  {pick('steps_per_second', ',.0f')} steps/s  "
         f"{pick('total_steps', 'M')}M  left {left}  "
@@ -107,7 +113,10 @@ def line(metrics: Mapping[str, float], iterations: int, left: str) -> str:
         f"lr {pick('learning_rate', '.0e')}  "
         f"kl {pick('kl', '.3f')}  std {pick('std', '.2f')}  boot {pick('bootstrap', '.2f')}  "
         f"ramp {pick('ramp', '.2f')}  rmse {pick('foothold_rmse', '.3f')}  "
-        f"safe {pick('safe_foothold_rate', '.0%')}  latents {pick('active_latents', '.0f')}"
+        f"safe {pick('safe_foothold_rate', '.0%')}  latents {pick('active_latents', '.0f')}  "
+        f"{each('cadence', '.1f')}  {each('style_reward', '.2f')}  stairs: edges "
+        f"{pick('edge_sight/stairs', '.2f')} safe {pick('safe_foothold_rate/stairs', '.0%')}  "
+        f"beyond Table 6 {pick('beyond_table_6', '.0%')}"
     )
 
 

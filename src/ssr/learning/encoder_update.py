@@ -15,6 +15,7 @@ from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
 
+LEAST_SHARE = 0.1  #: of a head's gradient that always reaches the encoder
 LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity")
 
 
@@ -107,7 +108,8 @@ class Cut:
     """Latents cut off from the encoder, so that what decoders ask of it is weighed before it goes on.
 
     No decoder pulls harder at its latents than the base map's does at z^b: the next proprioception alone is
-    four fifths of the weighted loss, and under one clip for all the edges of stairs were never learned.
+    four fifths of the weighted loss, and under one clip for all the edges of stairs were never learned. A
+    tenth of its pull is left to each, so that level ground, where the map says little, silences none.
     """
 
     def __init__(self, latents: Latents) -> None:
@@ -124,7 +126,7 @@ class Cut:
         limited = [base]
         for head in ([foot], own):
             norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(x) for x in head]))
-            share = (most / norm.clamp_min(1e-12)).clamp_max(1.0)
+            share = (most / norm.clamp_min(1e-12)).clamp(LEAST_SHARE, 1.0)
             limited += [x * share for x in head]
         torch.autograd.backward(self.whole, limited)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 import torch
 from torch import Tensor
 
@@ -13,6 +11,7 @@ from ssr.learning.landing_error import empty_errors, landing_errors, sum_errors
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.networks.imagination import FootholdImagination
+from ssr.terrain.settings import TERRAIN_TYPES
 
 SMOOTHING = 0.8  #: of the squared error, per iteration: the gate must not open and close by chance
 
@@ -83,7 +82,8 @@ class Imagination:
         self.buffer = LabelBuffer(max(1, config.capacity // ranks.size), state_size + action_size, device)
         self.fresh: list[FreshLabels] = []  #: labels the model has not been trained on
         self.total = 0  #: labels ever seen, over all ranks
-        self.rmse = float("inf")  #: m, on labels before they were trained on, smoothed over iterations
+        #: (types,) m, on labels before they were trained on, smoothed over iterations
+        self.rmse = torch.full((len(TERRAIN_TYPES),), torch.inf, dtype=torch.float64)
         self.optimizer = FlatAdam(
             {"imagination": model},
             learning_rate=optimizer.learning_rate,
@@ -92,8 +92,9 @@ class Imagination:
         )
 
     @property
-    def trusted(self) -> bool:
-        return self.total >= self.config.gate_samples and self.rmse < self.config.gate_rmse
+    def trusted(self) -> Tensor:
+        """(types,) bool: on which terrain types landings are known well enough to be paid for."""
+        return (self.rmse < self.config.gate_rmse) & (self.total >= self.config.gate_samples)
 
     def put(self, labels: FreshLabels) -> None:
         if len(labels.foot):
@@ -121,22 +122,23 @@ class Imagination:
         self.ranks.sum_(both := torch.cat((error, fill, (fill == 0).double())))
         squared, count, filled, empty = both.tolist()
         self.total += int(count)
-        newest = (squared / count) ** 0.5 if count else self.rmse
-        if isfinite(self.rmse):
-            self.rmse = (SMOOTHING * self.rmse**2 + (1 - SMOOTHING) * newest**2) ** 0.5
-        else:
-            self.rmse = newest
+        errors = landing_errors(by_contact, self.ranks)
+        self._judge(by_contact)
         loss = 0.0
         if not empty:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size
             for _ in range(self.config.minibatches):
                 loss += self._step(max(1, size)) / self.config.minibatches
-        return {
-            "foothold_rmse": newest,
-            "imagination_loss": loss,
-            "imagination_samples": float(self.total),
-            **landing_errors(by_contact, self.ranks),
-        }
+        overall = {"foothold_rmse": (squared / count) ** 0.5} if count else {}
+        return overall | errors | {"imagination_loss": loss, "imagination_samples": float(self.total)}
+
+    def _judge(self, table: Tensor) -> None:
+        """Take the newest errors, a table (types, spans, 2) over all ranks, into the smoothed ones."""
+        squared, count = table.sum(1).cpu().unbind(-1)
+        newest = (squared / count).sqrt()
+        blended = (SMOOTHING * self.rmse.square() + (1 - SMOOTHING) * newest.square()).sqrt()
+        blended = torch.where(self.rmse.isfinite(), blended, newest)
+        self.rmse = torch.where(count > 0, blended, self.rmse)
 
     def _predict(self, labels: Labels) -> tuple[Tensor, Tensor]:
         state, action = labels.input.split((self.state_size, labels.input.shape[1] - self.state_size), 1)
@@ -158,11 +160,11 @@ class Imagination:
             "buffer": self.buffer.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "total": self.total,
-            "rmse": self.rmse,
+            "rmse": self.rmse.clone(),
         }
 
     def load_state_dict(self, state: dict[str, object]) -> None:
         self.buffer.load_state_dict(state["buffer"])  # type: ignore[arg-type]
         self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
         self.total = int(state["total"])  # type: ignore[call-overload]
-        self.rmse = float(state["rmse"])  # type: ignore[arg-type]
+        self.rmse = state["rmse"].cpu().clone()  # type: ignore[attr-defined]

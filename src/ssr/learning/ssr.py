@@ -225,9 +225,10 @@ class SSR:
 
     def _imagine(self, t: int, transition: Transition) -> Imagined | None:
         """Where the feet were going to land, said before the step; None until the model is trusted."""
-        if self.imagination is None or not self.imagination.trusted:
+        if self.imagination is None or not bool((trusted := self.imagination.trusted).any()):
             return None
-        usable = self.footsteps.known & (transition.level >= self.config.foothold.gate_level)
+        known = self.footsteps.known & trusted.to(self.device)[transition.terrain_type]
+        usable = known & (transition.level >= self.config.foothold.gate_level)
         if not bool(usable.any()):
             return None
         mean, std = self.networks.imagination(self.rollout.privileged[t], self.rollout.action[t])

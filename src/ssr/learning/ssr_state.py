@@ -79,7 +79,10 @@ def small(algorithm: SSR) -> dict[str, Any]:
         "schedule": algorithm.schedule.state_dict(),
     }
     if algorithm.imagination is not None:
-        kept["imagination"] = {"total": algorithm.imagination.total, "rmse": algorithm.imagination.rmse}
+        kept["imagination"] = {
+            "total": algorithm.imagination.total,
+            "rmse": algorithm.imagination.rmse.clone(),
+        }
     if algorithm.style is not None:
         kept["normalizer"] = algorithm.style.normalizer.state_dict()
     if algorithm.average is not None:
@@ -95,7 +98,7 @@ def load_small(algorithm: SSR, state: Mapping[str, Any], *, moments: bool) -> No
     algorithm.schedule.load_state_dict(state["schedule"])
     if algorithm.imagination is not None and "imagination" in state:
         algorithm.imagination.total = int(state["imagination"]["total"])
-        algorithm.imagination.rmse = float(state["imagination"]["rmse"])
+        algorithm.imagination.rmse = torch.as_tensor(state["imagination"]["rmse"]).double().expand(5).clone()
     if algorithm.style is not None and "normalizer" in state:
         algorithm.style.normalizer.load_state_dict(state["normalizer"])
     if algorithm.average is not None:

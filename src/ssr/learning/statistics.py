@@ -82,7 +82,7 @@ class Statistics:
         safe = support > SAFE_SUPPORT
         add("safe_foothold_rate", safe.sum(), len(support))
         add("mean_support", support.sum(), len(support))
-        self._observe_terrain(transition, touchdown)
+        self._observe_terrain(transition, touchdown, moving)
         self.landing_support = 1.0 - deficiency
         add("power", _over(valid, transition.power), valid.sum())
         add("falls_per_minute", (transition.terminated & valid).sum(), valid.sum() * self.period / 60.0)
@@ -90,11 +90,14 @@ class Statistics:
         for name, term in transition.terms.items():
             add(f"reward/{name}", _over(valid, term), valid.sum())
 
-    def _observe_terrain(self, transition: Transition, touchdown: Tensor) -> None:
-        """Cadence, safe footholds and the share of r^l beyond Table 6, by terrain type."""
+    def _observe_terrain(self, transition: Transition, touchdown: Tensor, moving: Tensor) -> None:
+        """Cadence, safe footholds and the share of r^l beyond Table 6, by terrain type.
+
+        moving (n,): worlds that are asked to walk; standing as told must not pass for a calm gait.
+        """
         terrain, landed = transition.terrain_type, touchdown.sum(-1)
         safe = (touchdown & (self.landing_support > SAFE_SUPPORT)).sum(-1)
-        self.tally.by_terrain.add("cadence", landed, transition.valid * self.period, terrain)
+        self.tally.by_terrain.add("cadence", landed, moving * self.period, terrain)
         self.tally.by_terrain.add("safe_foothold_rate", safe, landed, terrain)
         rows = {name: row.abs() for name, row in transition.terms.items()}
         everything = torch.where(transition.valid, torch.stack(list(rows.values())).sum(0), 0.0)
