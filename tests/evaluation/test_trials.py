@@ -148,7 +148,7 @@ def test_the_operator_leads_a_robot_back_to_the_middle(run: Path) -> None:
     forward, left, turn = held.commands.current(ahead, aside, held.progress.omnidirectional)[0]
     way = -atan2(1.5, 3.0)
     assert (forward, left, turn) == pytest.approx((cos(way), sin(way), 0.0), abs=1e-6)
-    assert steer(0.2, 1.5, 1.0, held.config.commands) == pytest.approx(
+    assert steer(0.2, 1.5, 1.0) == pytest.approx(
         held.commands.current(ahead + 0.2, aside, held.progress.omnidirectional)[0], abs=1e-6
     )
     assert straight.commands.current(ahead, aside, straight.progress.omnidirectional)[0].tolist() == [1, 0, 0]

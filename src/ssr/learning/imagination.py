@@ -14,6 +14,7 @@ from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.networks.imagination import FootholdImagination
 
+MINIBATCHES = 8  #: per iteration; the paper is silent
 SMOOTHING = 0.8  #: of the squared error, per iteration: the gate must not open and close by chance
 
 
@@ -129,8 +130,8 @@ class Imagination:
         loss = 0.0
         if not empty:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size
-            for _ in range(self.config.minibatches):
-                loss += self._step(max(1, size)) / self.config.minibatches
+            for _ in range(MINIBATCHES):
+                loss += self._step(max(1, size)) / MINIBATCHES
         return {
             "foothold_rmse": newest,
             "imagination_loss": loss,
