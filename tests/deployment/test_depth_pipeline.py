@@ -26,9 +26,7 @@ TERRAINS = {"flat": "", "stairs_up": "0.15/0.30", "gap": "0.6", "platform": "0.3
 
 def as_trained(robot: SimulatedRobot, tile: Tile) -> np.ndarray:
     """The image of training's camera, without its randomization."""
-    config = CameraConfig(
-        position_range=0.0, orientation_range=0.0, horizontal_fov_range=0.0, vertical_fov_range=0.0
-    )
+    config = CameraConfig(randomization=0.0)
     field = TerrainField(1, len(tile.boxes))
     field.place([0], [tile])
     camera = DepthCamera(robot.robot, 1, config, links=robot.link_names, generator=torch.Generator())

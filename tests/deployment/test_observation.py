@@ -13,7 +13,7 @@ from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3
 from ssr.deployment.proprioception import Proprioception
 from ssr.deployment.robot_state import JointOrder, read_attitude
 from ssr.robots import load
-from ssr.task.config import NoiseConfig, RandomizationConfig
+from ssr.task.config import RandomizationConfig
 from ssr.task.env import TraversalEnv
 
 
@@ -21,7 +21,7 @@ def test_history_equals_that_of_the_training_environment(contract: Contract) -> 
     """Random actions in a world of training; its joints, in another order, through deployment's code."""
     task = replace(
         stand_ins.smoke_config().task,
-        noise=NoiseConfig(angular_velocity=0.0, gravity=0.0, joint_position=0.0, joint_velocity=0.0),
+        noise=0.0,
         randomization=replace(RandomizationConfig(), action_delay=(0, 0), push_velocity=(0.0, 0.0)),
     )
     robot = load("x2")

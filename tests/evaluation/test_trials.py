@@ -16,6 +16,7 @@ from ssr.evaluation.measures import measure
 from ssr.evaluation.trials import FELL, Trials, run_trials
 from ssr.evaluation.worlds import TrialWorlds, strips_for
 from ssr.rehearsal.trial import steer
+from ssr.task import starts
 from ssr.task.config import BootstrapConfig, RandomizationConfig, TaskConfig, TerminationConfig
 
 FLAT = Course.of("flat")
@@ -148,18 +149,18 @@ def test_the_operator_leads_a_robot_back_to_the_middle(run: Path) -> None:
     forward, left, turn = held.commands.current(ahead, aside, held.progress.omnidirectional)[0]
     way = -atan2(1.5, 3.0)
     assert (forward, left, turn) == pytest.approx((cos(way), sin(way), 0.0), abs=1e-6)
-    assert steer(0.2, 1.5, 1.0, held.config.commands) == pytest.approx(
+    assert steer(0.2, 1.5, 1.0) == pytest.approx(
         held.commands.current(ahead + 0.2, aside, held.progress.omnidirectional)[0], abs=1e-6
     )
     assert straight.commands.current(ahead, aside, straight.progress.omnidirectional)[0].tolist() == [1, 0, 0]
 
 
-def test_nobody_steers_unless_asked_to_and_drifting_ends_no_trial() -> None:
+def test_nobody_steers_unless_asked_to_and_drifting_ends_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """A robot set down far beside the middle line is told to walk straight on, and its trial goes on."""
     tried = subject.load("scripted:stand")
     conditions = Conditions(seconds=1.0, nominal=True)
-    aside = replace(tried.task, start_lateral=12.0)
-    worlds = TrialWorlds(tried.robot, aside, None, strips_for(FLAT, range(4)), range(4), conditions)
+    monkeypatch.setattr(starts, "LATERAL", 12.0)
+    worlds = TrialWorlds(tried.robot, tried.task, None, strips_for(FLAT, range(4)), range(4), conditions)
     worlds.begin()
     lateral = worlds.env.simulator.state().base_position[:, 1]
     assert float(lateral.abs().max()) > 2.0

@@ -34,12 +34,10 @@ def tiny() -> TrainConfig:
         preset="toy",
         task=TaskConfig(history=5),
         network=NetworkWidths(
-            proprioception_hidden=(32,),
+            encoder_hidden=(32,),
             proprioception_embedding=16,
             cnn_channels=(4, 8, 16),
             gru_hidden=32,
-            fusion_hidden=(32,),
-            estimator_hidden=(32,),
             expert_hidden=(32, 32),
             gate_hidden=(16,),
             critic_hidden=(64, 32),
@@ -50,6 +48,6 @@ def tiny() -> TrainConfig:
         ppo=PPOConfig(epochs=3, learning_rates=(1e-4, 1e-3), average=0.5),
         schedule=ScheduleConfig(initial_std=0.5, desired_kl=(0.02, 0.02)),
         encoder=EncoderConfig(epochs=1, minibatches=2),
-        imagination=ImaginationConfig(capacity=4000, batch_size=256, minibatches=4, gate_samples=500),
+        imagination=ImaginationConfig(capacity=4000, batch_size=256, gate_samples=500),
         style=StyleConfig(replay=500, updates=2, batch_size=64),
     )

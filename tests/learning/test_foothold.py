@@ -31,7 +31,7 @@ def stance_of(maps, kind=STAIRS):
     transition = env.step(torch.zeros(2, 21))
     env.layouts.privileged.get(transition.privileged, "foot_height_maps")[:] = 5 * maps.flatten(1)
     transition = replace(transition, terrain_type=torch.full((2,), kind))
-    return stance_deficiency(env.layouts.privileged, transition, CONFIG.tolerance)
+    return stance_deficiency(env.layouts.privileged, transition)
 
 
 def test_stance_is_read_from_the_foot_maps():

@@ -5,13 +5,12 @@ from dataclasses import replace
 import torch
 from toy import ToyWalker
 
-from ssr.learning.config import ImaginationConfig
-from ssr.learning.footsteps import FootstepRecorder, to_base, to_tile
+from ssr.learning.footsteps import MAX_SWING_STEPS, FootstepRecorder, to_base, to_tile
 from ssr.terrain.settings import TERRAIN_TYPES
 
 
-def recorder(n, **changes):
-    return FootstepRecorder(num_envs=n, input_size=2, config=ImaginationConfig(**changes))
+def recorder(n):
+    return FootstepRecorder(num_envs=n, input_size=2)
 
 
 AIR, GROUND, BRUSHED = False, True, "brushed"
@@ -135,9 +134,10 @@ def test_swings_cut_by_the_end_of_an_episode_are_dropped():
 
 
 def test_a_long_swing_keeps_its_newest_steps():
-    contacts = [GROUND, GROUND, *[AIR] * 20, GROUND, GROUND]
-    labels = Script(contacts).play(recorder(1, max_swing_steps=6))
-    assert sorted(step for step, _, _ in labels) == [16, 17, 18, 19, 20, 21]
+    swing = MAX_SWING_STEPS + 14
+    contacts = [GROUND, GROUND, *[AIR] * swing, GROUND, GROUND]
+    labels = Script(contacts).play(recorder(1))
+    assert sorted(step for step, _, _ in labels) == [*range(2 + 14, 2 + swing)]
 
 
 def test_labels_of_a_walk_are_where_the_feet_really_came_down():

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from ssr.errors import UserError
-from ssr.learning import presets
+from ssr.learning import encoder_update, presets, style
 from ssr.learning.config import PPOConfig, ScheduleConfig, TrainConfig
 from ssr.learning.ppo import VALUE_COEFFICIENT
 from ssr.learning.ssr_policy import network_config
 from ssr.networks.config import CNN_KERNELS, CNN_STRIDES
 from ssr.task.config import CommandConfig, RandomizationConfig
+from ssr.vision.support import TOLERANCE
 
 TABLE_9 = {
     "optimizer.learning_rate": 5e-4,
@@ -28,13 +29,7 @@ TABLE_9 = {
     "ppo.steps": 24,
     "ppo.epochs": 5,
     "ppo.minibatches": 4,
-    "encoder.base_map": 2.0,
-    "encoder.foot_maps": 1.0,
-    "encoder.next_proprioception": 5.0,
     "encoder.divergence": 1.0,
-    "encoder.velocity": 2.0,
-    "style.weight_decay": 1e-4,
-    "style.gradient_penalty": 20.0,
 }
 TABLE_6 = {
     "streams.locomotion": 1.0,
@@ -48,18 +43,13 @@ TABLE_6 = {
     "task.bootstrap.posture_relief": 0.0,
 }
 TABLE_8 = {
-    "network.experts": 5,
     "network.expert_hidden": (1024, 512, 128),
     "network.gate_hidden": (128,),
     "network.critic_hidden": (512, 256, 128),
-    "network.proprioception_hidden": (512, 256, 128),
+    "network.encoder_hidden": (512, 256, 128),
     "network.proprioception_embedding": 128,
     "network.cnn_channels": (32, 64, 128),
     "network.gru_hidden": 256,
-    "network.fusion_hidden": (512, 256, 128),
-    "network.fusion_embedding": 48,
-    "network.latent": 16,
-    "network.estimator_hidden": (512, 256, 128),
     "network.imagination_hidden": (256, 128),
     "network.discriminator_hidden": (512, 256, 128),
 }
@@ -88,11 +78,24 @@ def test_paper_preset_is_the_paper(setting, value):
     assert presets.get(presets.preset("paper"), setting) == value
 
 
+def test_what_is_no_setting_is_the_papers_too():
+    assert encoder_update.WEIGHTS == {
+        "base_map": 2.0,
+        "foot_maps": 1.0,
+        "next_proprioception": 5.0,
+        "velocity": 2.0,
+    }
+    assert (style.WEIGHT_DECAY, style.GRADIENT_PENALTY, VALUE_COEFFICIENT) == (1e-4, 20.0, 1.0)
+    networks = network_config(presets.preset("paper"))
+    assert (networks.experts, networks.fusion_embedding, networks.latent) == (5, 48, 16)
+    assert (CNN_KERNELS, CNN_STRIDES) == ((8, 4, 3), (4, 2, 2))
+    assert TOLERANCE == 0.03
+
+
 def test_paper_preset_starts_and_randomizes_as_the_paper():
     paper = presets.preset("paper")
     assert paper.schedule.bootstrap == (0.0, 0.0) and paper.schedule.ramp == (1.0, 1.0)
     assert paper.task.reference_starts == 0.0
-    assert VALUE_COEFFICIENT == 1.0 and (CNN_KERNELS, CNN_STRIDES) == ((8, 4, 3), (4, 2, 2))
     assert network_config(paper).discriminators == 5
     assert paper.run.iterations == 20_000 and paper.camera.period == 1
 

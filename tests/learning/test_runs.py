@@ -115,8 +115,6 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         (["--preset", "smoke", "--ranks", "-2", "--run", "RUN"], "--ranks -2"),
         (["--preset", "smoke", "--device", "tpu", "--run", "RUN"], "Unknown device"),
         (["--resume", "nowhere", "--run", "RUN", "--seed", "3"], "leave out --run, --seed"),
-        (["--preset", "smoke", "--network.history", "7", "--run", "RUN"], "Use --task.history"),
-        (["--preset", "smoke", "--network.no-equivariant", "--run", "RUN"], "Use --ablation.no-symmetry"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, arguments, message):

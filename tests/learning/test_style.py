@@ -64,13 +64,14 @@ def test_a_discriminator_without_windows_keeps_its_weights():
         assert torch.equal(old[1:], new[1:]) and not torch.equal(old[0], new[0])
 
 
-def test_weights_decay_as_with_adams_own_weight_decay():
+def test_weights_decay_as_with_adams_own_weight_decay(monkeypatch):
     """An update's gradient is that without decay, plus the decay times the weights."""
     gradients = []
     for decay in (0.0, 1e-3):
+        monkeypatch.setattr("ssr.learning.style.WEIGHT_DECAY", decay)
         torch.manual_seed(0)
         learner = style()
-        learner.config = replace(CONFIG, weight_decay=decay, updates=1)
+        learner.config = replace(CONFIG, updates=1)
         learner.optimizer.max_gradient_norm = None
         feed(learner, torch.randn(5, 100, 5, 63))
         weights = learner.optimizer.values.clone()

@@ -166,7 +166,6 @@ class ToyWalker:
             depth=self._depth.clone(),
             depth_fresh=self._fresh.clone(),
             privileged=self.privileged(self.facts()),
-            dynamics=self.command[:, [0, 0, 0, 1, 0]],  # something that can be told, and mirrors as they do
         )
 
     TENSORS = (

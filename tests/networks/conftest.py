@@ -25,14 +25,12 @@ def small() -> NetworkConfig:
     torch.manual_seed(0)
     return NetworkConfig(
         history=3,
-        proprioception_hidden=(24, 20),
+        encoder_hidden=(24, 20),
         proprioception_embedding=12,
         cnn_channels=(4, 6, 10),
         gru_hidden=14,
-        fusion_hidden=(18,),
         fusion_embedding=8,
         decoder_hidden=(9,),
-        estimator_hidden=(11,),
         expert_hidden=(13, 7),
         gate_hidden=(5,),
         critic_hidden=(17,),

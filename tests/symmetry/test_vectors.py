@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ssr.errors import UserError
-from ssr.symmetry.vectors import DYNAMICS, Layouts, layouts
+from ssr.symmetry.vectors import Layouts, layouts
 
 NAMES = ("proprioception", "action", "privileged", "actor", "amp")
 
@@ -38,7 +38,7 @@ def test_mirroring_twice_changes_nothing(name, which, request):
 
 def test_mirroring_and_scaling_commute(paper_robot):
     """Otherwise mirroring the scaled vector would not be the mirrored robot's vector."""
-    for layout in [*all_layouts(layouts(paper_robot)), DYNAMICS]:
+    for layout in all_layouts(layouts(paper_robot)):
         for segment in layout:
             scale = torch.as_tensor(segment.scale).expand(segment.size)
             assert torch.equal(scale[list(segment.mirror.source)], scale), segment.name

@@ -11,10 +11,8 @@ from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
-from ssr.symmetry.vectors import DYNAMICS
 from ssr.task.config import (
     CommandConfig,
-    NoiseConfig,
     RandomizationConfig,
     TaskConfig,
     TerminationConfig,
@@ -23,8 +21,6 @@ from ssr.task.config import (
 from ssr.task.env import TraversalEnv
 from ssr.task.gym import GymTraversal
 from ssr.vision.camera import CameraConfig
-
-QUIET = NoiseConfig(angular_velocity=0, gravity=0, joint_position=0, joint_velocity=0)
 
 
 def make(
@@ -87,8 +83,8 @@ def mirror_into(one: TraversalEnv, other: TraversalEnv, tiles: list) -> None:
 
 @pytest.mark.parametrize("name", ["x2", "dr02"])
 def test_mirrored_worlds_see_mirrored_things_and_earn_the_same(name: str) -> None:
-    config = TaskConfig(noise=QUIET)
-    camera = CameraConfig(period=1, random_phase=False)
+    config = TaskConfig(noise=0.0)
+    camera = CameraConfig(period=1)
     one, other = (TraversalEnv(load(name), 20, config, seed=0, threads=1, camera=camera) for _ in range(2))
     one.progress.level.copy_(torch.arange(20))
     one.reset()
@@ -115,7 +111,6 @@ def test_mirrored_worlds_see_mirrored_things_and_earn_the_same(name: str) -> Non
         assert torch.equal(a.terminated, b.terminated)
         nobody = torch.zeros(20, dtype=torch.bool)
         seen, mirrored = one.restart(nobody), other.restart(nobody)
-        assert torch.allclose(DYNAMICS.mirror(seen.dynamics), mirrored.dynamics)
         same = (seen.depth.flip(-1) - mirrored.depth).abs() < 1e-4
         assert same.float().mean() > 0.999
 
@@ -374,24 +369,13 @@ def test_worlds_may_keep_their_delays() -> None:
     assert env.delay.tolist() == [0, 1, 1, 1, 1, 0] * 2, "beginners have short delays"
 
 
-def test_what_a_robot_walks_with_is_told_beside_what_it_sees() -> None:
-    env = make(6)
-    env.reset()
-    env.restart(torch.arange(6) < 3)
-    vector, drawn = env.observation().dynamics, env.dynamics
-    assert drawn is not None and len(set(drawn.base_added_mass.tolist())) == 6
-    assert torch.equal(vector[:, 0], env.delay.float())
-    assert torch.allclose(vector[:, 1], 0.1 * drawn.base_added_mass.float())
-    assert torch.allclose(vector[:, 2:], 10.0 * drawn.base_com_offset.float())
-
-
 def test_delays_in_turn_are_delays() -> None:
     with pytest.raises(UserError, match="holds 3: expected 0 to 2"):
         RandomizationConfig(delays_in_turn=(0, 3))
 
 
 def test_a_new_command_is_seen_before_it_counts() -> None:
-    env = make(4, config=TaskConfig(terrain=TerrainConfig(kinds=("flat",)), noise=QUIET))
+    env = make(4, config=TaskConfig(terrain=TerrainConfig(kinds=("flat",)), noise=0.0))
     env.reset()
     env.commands.steps_left.fill_(1)
     transition = env.step(torch.zeros(4, 21))
@@ -415,8 +399,8 @@ def test_walking_off_the_apron_as_told_is_no_failure() -> None:
 
 
 def test_clocks_that_do_not_match_are_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match=r"4 physics steps of 0\.002 s last 0\.008 s") as error:
-        make(1, physics=PhysicsConfig(timestep=0.002))
+    with pytest.raises(UserError, match=r"expected a multiple of 0\.003 s") as error:
+        make(1, physics=PhysicsConfig(timestep=0.003))
     assert len(str(error.value).splitlines()) == 1
 
 
@@ -458,7 +442,7 @@ def test_what_was_reported_stays_as_it_was() -> None:
         assert old and [k for k in old if not torch.equal(old[k], new[k])] == []
 
 
-@pytest.mark.parametrize("wrong", [{"kinds": ("lava",)}, {"kinds": ()}, {"first_level": 25}, {"variants": 0}])
+@pytest.mark.parametrize("wrong", [{"kinds": ("lava",)}, {"kinds": ()}, {"first_level": 25}])
 def test_impossible_terrain_is_refused_in_one_line(wrong: dict) -> None:
     with pytest.raises(UserError) as error:
         TerrainConfig(**wrong)

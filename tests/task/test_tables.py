@@ -4,9 +4,11 @@ import math
 
 import torch
 
-from ssr.task.commands import table_4
-from ssr.task.config import CommandConfig, RandomizationConfig, RewardConfig, TaskConfig
-from ssr.task.randomization import draw_dynamics
+from ssr.physics.world import PhysicsConfig
+from ssr.task.commands import RESAMPLE_SECONDS, ZERO_THRESHOLD, table_4
+from ssr.task.config import CommandConfig, RandomizationConfig, TaskConfig
+from ssr.task.randomization import PUSH_INTERVAL, draw_dynamics
+from ssr.task.rewards import TABLE_7
 from ssr.terrain.settings import TERRAIN_TYPES
 
 
@@ -24,20 +26,18 @@ def test_table_4_commands() -> None:
         "gap": ([0.0, 1.2], [-15, 15]),
         "platform": ([0.0, 1.2], [-15, 15]),
     }
+    assert RESAMPLE_SECONDS == (8.0, 10.0)
 
 
 def test_table_5_commands() -> None:
     c = CommandConfig()
-    assert (c.omni_forward, c.omni_lateral, c.omni_yaw) == ((-1.0, 1.0), (-0.4, 0.4), (-1.2, 1.2))
+    assert (c.slope_speed, c.lateral_speed, c.yaw_rate) == ((-1.0, 1.0), (-0.4, 0.4), (-1.2, 1.2))
 
 
 def test_table_7_symbols() -> None:
-    r = RewardConfig()
-    assert (r.sigma_velocity, r.sigma_angular, r.sigma_gravity) == (0.25, 0.25, 0.01)
-    assert (r.sigma_height, r.sigma_distance, r.air_time_target) == (0.01, 0.03, 0.4)
-    assert CommandConfig().zero_threshold == 0.15
-    task = TaskConfig()
-    assert task.substeps * 0.005 == task.control_period == 0.02
+    assert TABLE_7 == (0.25, 0.25, 0.01, 0.01, 0.03, 0.4)  # σ_v, σ_ω, σ_g, σ_h, σ_d, target of the air time
+    assert ZERO_THRESHOLD == 0.15
+    assert TaskConfig().control_period == 0.02 and TaskConfig().substeps(PhysicsConfig().timestep) == 4
 
 
 def test_table_10_dynamics() -> None:
@@ -54,7 +54,7 @@ def test_table_10_dynamics() -> None:
         (0.2, 1.25),
         (0, 2),
     )
-    assert (r.push_interval, r.push_velocity) == (12.0, (-0.4, 0.4))
+    assert (PUSH_INTERVAL, r.push_velocity) == (12.0, (-0.4, 0.4))
 
 
 def test_draws_fill_their_ranges_and_the_ramp_narrows_them() -> None:

@@ -118,7 +118,7 @@ def test_what_is_for_evaluation_only_is_not_trained_on() -> None:
 
 def test_its_commands_are_those_of_its_type() -> None:
     speed, _ = table_4(CommandConfig())
-    assert tuple(speed[TERRAIN_TYPES.index("platform")]) == pytest.approx(CommandConfig().gap_speed)
+    assert tuple(speed[TERRAIN_TYPES.index("platform")]) == pytest.approx(CommandConfig().obstacle_speed)
 
 
 @pytest.mark.parametrize("change", [{"name": "gap"}, {"order": 5}, {"commands": "slope"}])

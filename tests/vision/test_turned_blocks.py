@@ -67,7 +67,7 @@ def test_expected_deficiency_is_that_of_the_points_it_looks_at() -> None:
     terrain.place(range(count), [blocks(rng) for _ in range(count)])
     mean = torch.tensor(rng.uniform((1.0, -1.0), (5.0, 1.0), (count, 2, 2)), dtype=torch.float32)
     std, yaw = torch.full((count, 2), 0.05), torch.tensor(rng.uniform(-1, 1, (count, 2)), dtype=torch.float32)
-    points, weights = landing_rule("grid5")
+    points, weights = landing_rule("lattice34")
     both = torch.tensor(np.stack([points, points * (1, -1)]), dtype=torch.float32)
     patch = torch.tensor(SOLE.offsets().reshape(-1, 2), dtype=torch.float32)
     wanted = np.zeros((count, 2))
@@ -77,7 +77,7 @@ def test_expected_deficiency_is_that_of_the_points_it_looks_at() -> None:
             soles = patch @ torch.tensor(turn) + (mean[:, foot] + 0.05 * point)[:, None]
             wanted[:, foot] += weight * resting_deficiency(terrain.heights(soles)).numpy()
     assert (wanted > 0.05).mean() > 0.3
-    found = expected_deficiency(terrain, mean, std, yaw, SOLE, rule="grid5")
+    found = expected_deficiency(terrain, mean, std, yaw, SOLE, rule="lattice34")
     np.testing.assert_allclose(found, wanted, atol=2e-3)
     everyone = torch.ones(count, 2, dtype=torch.bool)
     rho = deficiencies(terrain, mean, std, yaw, everyone, patch, both, 0.03)

@@ -44,7 +44,7 @@ class MixedWorlds:
         self.env, self.generator, self.steps = TraversalEnv(load("x2"), worlds, seed=0), generator, steps
         self.env.progress.level.copy_(torch.arange(worlds) // 10 % LEVELS)
         self.env.reset()
-        self.raw = Replay(self.env.simulator, self.env.config.substeps)
+        self.raw = Replay(self.env.simulator, self.env.substeps)
         self.step_task()
 
     def step_task(self) -> int:

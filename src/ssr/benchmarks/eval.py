@@ -61,7 +61,7 @@ class EndlessTrials:
         self.actor.begin(CHUNK)
         self.observation = self.worlds.begin()
         env = self.worlds.env
-        self.raw = Replay(env.simulator, env.config.substeps)
+        self.raw = Replay(env.simulator, env.substeps)
         self.cpu_seconds: list[float] = []  #: per control step of one world
         self.go_on()
         self.cpu_seconds.clear()

@@ -80,7 +80,7 @@ def measure_rates(ranks: Ranks, config: TrainConfig, rounds: int, path: Path) ->
 
 def _recorded(env: TraversalEnv, steps: int) -> Replay:
     """Some steps with random actions, to be repeated."""
-    raw = Replay(env.simulator, env.config.substeps)
+    raw = Replay(env.simulator, env.substeps)
     for _ in range(steps):
         transition = env.step(0.3 * torch.randn(env.num_envs, len(env.robot.joints)))
         raw.stepped()
@@ -166,7 +166,7 @@ def paper_memory_ratio() -> float:
         ppo=replace(paper.ppo, epochs=1),  # one pass over the data holds as much as several
         encoder=replace(paper.encoder, epochs=1),
         style=replace(paper.style, updates=1, replay=100, batch_size=8),
-        imagination=replace(paper.imagination, minibatches=1, capacity=100, batch_size=8),
+        imagination=replace(paper.imagination, capacity=100, batch_size=8),
     )
     peaks: dict[str, list[int]] = {"ssr": [], "input": []}
     for count in SMALL_WORLDS:

@@ -26,15 +26,6 @@ DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu 
 
 Ctrl-C saves and stops."""
 
-#: Settings of the networks that follow from others, and what to set instead.
-FOLLOWS = {
-    "equivariant": "--ablation.no-symmetry or --ablation.input-symmetry",
-    "history": "--task.history",
-    "streams": "--ablation.no-foothold or --ablation.no-style",
-    "discriminators": "--ablation.single-discriminator",
-    "amp-window": "--style.frames",
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
@@ -69,7 +60,6 @@ def run(argv: list[str]) -> int:
     from ssr.learning.distribution import starts_the_run, under_torchrun
     from ssr.learning.run_directory import default_path
 
-    _refuse_what_follows(argv)
     name = asked_preset(argv)
     base = presets.preset(name) if name is not None else presets.preset("cpu")
     small = _path_after(argv, "--continue")
@@ -128,14 +118,6 @@ def _cook(command: Command, given: set[str]) -> int:
     path = command.run or Path("runs") / f"{chosen.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     stages.run(path, chosen, text, from_stage=command.from_stage, say=print)
     return 0
-
-
-def _refuse_what_follows(argv: list[str]) -> None:
-    for word in argv:
-        flag = word.partition("=")[0].replace("_", "-")
-        instead = FOLLOWS.get(flag.removeprefix("--network.").removeprefix("no-"))
-        if flag.startswith("--network.") and instead is not None:
-            raise UserError(f"{flag} follows from other settings. Use {instead}.")
 
 
 def _path_after(argv: list[str], flag: str) -> Path | None:

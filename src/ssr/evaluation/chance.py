@@ -11,7 +11,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import SAFE_SUPPORT
 from ssr.evaluation.worlds import seed_of, strips_for
 from ssr.robots.spec import Sole
-from ssr.task.config import TerminationConfig
+from ssr.task.terminations import GAP_DEPTH
 from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Tile
 from ssr.vision.support import resting_deficiency
@@ -52,5 +52,5 @@ def random_support(strip: Tile, sole: Sole, count: int, rng: np.random.Generator
     heights = strip.heights(points.reshape(-1, 2)).reshape(count, -1)
     support = 1.0 - resting_deficiency(torch.from_numpy(heights)).numpy()
     if kind_named(strip.kind).has_pits:
-        support = support[heights.max(axis=1) > -TerminationConfig().gap_depth]
+        support = support[heights.max(axis=1) > -GAP_DEPTH]
     return support

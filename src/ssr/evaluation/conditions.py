@@ -100,13 +100,9 @@ class Conditions:
         return replace(trained, randomization=luck, termination=ending, reference_starts=0.0)
 
     def camera(self, trained: CameraConfig) -> tuple[CameraConfig, SensorConfig]:
-        """The ideal camera of a trial, and the sensor model to apply to its images.
-
-        Frames are taken in step, so that all images of a moment are encoded together.
-        """
+        """The ideal camera of a trial, and the sensor model to apply to its images."""
         sensor = replace(trained.sensor, enabled=True) if self.sensor else trained.sensor
-        ideal = replace(trained, sensor=replace(trained.sensor, enabled=False), random_phase=False)
-        return ideal, sensor
+        return replace(trained, sensor=replace(trained.sensor, enabled=False)), sensor
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)

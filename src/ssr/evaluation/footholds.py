@@ -12,7 +12,6 @@ from ssr.learning.foothold import stance_deficiency
 from ssr.symmetry.layout import Layout
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
-from ssr.vision.support import TOLERANCE
 
 SAFE_SUPPORT = 0.75  #: a foothold with more of its sole supported is safe
 
@@ -73,7 +72,7 @@ class FootRecorder:
         self._write_stances(lifted)
         self.standing = self.standing & ~lifted
 
-        self.support = 1.0 - stance_deficiency(self.layout, transition, TOLERANCE)
+        self.support = 1.0 - stance_deficiency(self.layout, transition)
         self.yaw, self.force = feet.yaw, force
         self.step += 1
 

@@ -92,6 +92,8 @@ class TrialWorlds:
         if shown is not None:
             self.env.shown = TerrainField(len(shown), max(len(tile.boxes) for tile in shown))
             self.env.shown.place(range(len(shown)), shown)
+        if self.env.camera is not None:
+            self.env.camera.random_phase = False  # all images of a moment are encoded together
         self.env.randomize(torch.arange(len(tiles)))  # so that the first world's luck pays for no one else
         self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.env.set_bootstrap(0.0)  # the paper's endings: standing still is none

@@ -30,6 +30,7 @@ from ssr.learning.saved import Saved
 from ssr.robots import RobotSpec
 from ssr.symmetry.layout import Layout
 from ssr.symmetry.vectors import layouts
+from ssr.task.commands import MAX_YAW_RATE
 
 COMMAND_PERIOD = 0.001  #: s, Appendix D: a 1 kHz stream of joint commands
 
@@ -91,9 +92,9 @@ def make_contract(
             period=camera.period,
         ),
         velocity_limits=(
-            reach(commands.slope_speed, commands.stairs_speed, commands.gap_speed, commands.omni_forward),
-            reach(commands.omni_lateral),
-            max(reach(commands.omni_yaw), commands.max_yaw_rate),
+            reach(commands.slope_speed, commands.obstacle_speed),
+            reach(commands.lateral_speed),
+            max(reach(commands.yaw_rate), MAX_YAW_RATE),
         ),
         weights_sha256=weights_sha256,
     )

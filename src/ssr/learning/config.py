@@ -10,7 +10,6 @@ from ssr.learning import registry
 from ssr.motion.frames import STRIDE
 from ssr.networks.config import NetworkWidths
 from ssr.task.config import TaskConfig
-from ssr.task.touchdowns import TouchdownRules
 from ssr.vision.camera import CameraConfig
 from ssr.vision.support import landing_rule
 
@@ -51,33 +50,22 @@ class PPOConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """Table 9, encoder and estimator: the hybrid prediction loss."""
+    """Training of encoder and estimator (Table 9). The weights of the other parts of their loss stand in
+    `ssr.learning.encoder_update`."""
 
     epochs: int = 5  #: the paper gives PPO's
     minibatches: int = 4  #: of whole worlds
-    base_map: float = 2.0
-    foot_maps: float = 1.0
-    next_proprioception: float = 5.0
-    divergence: float = 1.0  #: of the VAE
-    velocity: float = 2.0
+    divergence: float = 1.0  #: weight of the VAE's KL
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImaginationConfig:
-    """The foothold imagination model (Eq. 1): labels, buffer and training."""
+    """The foothold imagination model (Eq. 1): buffer, training, and when its word counts."""
 
     capacity: int = 100_000  #: newest samples kept, over all ranks
-    minibatches: int = 8
     batch_size: int = 4096
-    max_swing_steps: int = 50  #: a longer swing keeps its newest steps
-    min_air_steps: int = TouchdownRules.min_air_steps
-    min_force: float = TouchdownRules.min_force  #: N
     gate_samples: int = 25_000
     gate_rmse: float = 0.05  #: m, measured on a terrain type; at 0.10 E[ρ] has lost its contrast
-
-    @property
-    def touchdowns(self) -> TouchdownRules:
-        return TouchdownRules(min_air_steps=self.min_air_steps, min_force=self.min_force)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,17 +73,14 @@ class FootholdConfig:
     """The foothold reward r^f (Eq. 2, 3)."""
 
     sigma: float = 0.0625  #: σ_f
-    tolerance: float = 0.03  #: ε_h, m
     gate_level: int = 5  #: terrain level from which the swing term counts
-    landing_rule: str = "lattice144"  #: where E_q[ρ] is sampled; 5 × 5 points would be 0.03 off on average
+    landing_rule: str = "lattice144"  #: where E_q[ρ] is sampled
 
 
 @dataclass(frozen=True, kw_only=True)
 class StyleConfig:
     """Motion priors (Sec. 3.4, Table 9)."""
 
-    weight_decay: float = 1e-4
-    gradient_penalty: float = 20.0  #: w^gp, halved in the loss as in AMP
     stride: int = STRIDE
     """Control steps between the five frames of a window; beyond two, a frame is the mean of so many steps."""
     replay: int = 40_000  #: windows per discriminator, over all ranks

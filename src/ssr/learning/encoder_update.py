@@ -17,6 +17,8 @@ from ssr.symmetry.structure import flip_width
 
 LEAST_SHARE = 0.1  #: of a head's gradient that always reaches the encoder
 LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity")
+#: Table 9; the weight of the divergence is a setting
+WEIGHTS = {"foot_maps": 1.0, "base_map": 2.0, "next_proprioception": 5.0, "velocity": 2.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +146,7 @@ class EncoderTrainer:
     ) -> None:
         optimizer = optimizer or OptimizerConfig()
         self.networks, self.config = networks, config
-        self.weights = {name: getattr(config, name) for name in LOSSES}
+        self.weights = {name: WEIGHTS.get(name, config.divergence) for name in LOSSES}
         self.optimizer = FlatAdam(
             {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
             learning_rate=optimizer.learning_rate,

@@ -25,13 +25,13 @@ class Imagined:
     usable: Tensor  #: (n,) bool: this world's prediction counts
 
 
-def stance_deficiency(layout: Layout, transition: Transition, tolerance: float) -> Tensor:
+def stance_deficiency(layout: Layout, transition: Transition) -> Tensor:
     """ρ (n, 2) under each foot where it is now, from the foot height maps of the privileged state."""
     segment = next(s for s in layout if s.name == "foot_height_maps")
     assert isinstance(segment.scale, float)
     below_sole = layout.get(transition.privileged, segment.name).unflatten(-1, (2, -1)) / segment.scale
     slope = (transition.terrain_type == SLOPE).unsqueeze(-1).expand(below_sole.shape[:-1])
-    return resting_deficiency(-below_sole, tolerance, slope)
+    return resting_deficiency(-below_sole, slope=slope)
 
 
 def foothold_reward(deficiency: Tensor, terrain_type: Tensor, sigma: float) -> Tensor:
@@ -60,7 +60,6 @@ def guidance(
         imagined.std,
         transition.feet.yaw,
         sole,
-        tolerance=config.tolerance,
         rule=config.landing_rule,
         needed=swing.to(field.device),
     )

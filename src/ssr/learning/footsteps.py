@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ssr.learning.config import ImaginationConfig
 from ssr.task.frames import to_yaw
 from ssr.task.saving import NamedTensors
-from ssr.task.touchdowns import Touchdowns
+from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
+
+MAX_SWING_STEPS = 50  #: control steps; a longer swing keeps its newest ones
 
 
 def to_base(point: Tensor, base_position: Tensor, base_yaw: Tensor) -> Tensor:
@@ -54,10 +55,9 @@ class FootstepRecorder(NamedTensors):
         "recorded", "landing_steps",
     )  # fmt: skip
 
-    def __init__(self, *, num_envs: int, input_size: int, config: ImaginationConfig, device: str = "cpu"):
-        self.config = config
-        self.touchdowns = Touchdowns(num_envs, config.touchdowns, valid=True, device=device)
-        slots = config.max_swing_steps + 2  #: the landing and its confirmation come after the swing
+    def __init__(self, *, num_envs: int, input_size: int, device: str = "cpu"):
+        self.touchdowns = Touchdowns(num_envs, TouchdownRules(), valid=True, device=device)
+        slots = MAX_SWING_STEPS + 2  #: the landing and its confirmation come after the swing
         self.inputs = torch.zeros(slots, num_envs, input_size, device=device)
         self.positions = torch.zeros(slots, num_envs, 2, device=device)
         self.yaws = torch.zeros(slots, num_envs, device=device)
@@ -82,7 +82,7 @@ class FootstepRecorder(NamedTensors):
         self.landing_steps = torch.where(self.touchdowns.landing, self.recorded, 0)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
         swinging = self.touchdowns.air_steps > 0
-        self.recorded = torch.where(swinging, stored, 0).clamp_max(self.config.max_swing_steps)
+        self.recorded = torch.where(swinging, stored, 0).clamp_max(MAX_SWING_STEPS)
 
         self.base_position = transition.base_position[:, :2].to(self.base_position.dtype).clone()
         self.base_yaw = transition.base_yaw.to(self.base_yaw.dtype).clone()

@@ -13,6 +13,7 @@ from ssr.learning.ranks import ALONE, Ranks
 from ssr.networks.imagination import FootholdImagination
 from ssr.terrain.settings import TERRAIN_TYPES
 
+MINIBATCHES = 8  #: per iteration; the paper is silent
 SMOOTHING = 0.8  #: of the squared error, per iteration: the gate must not open and close by chance
 
 
@@ -127,8 +128,8 @@ class Imagination:
         loss = 0.0
         if not empty:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size
-            for _ in range(self.config.minibatches):
-                loss += self._step(max(1, size)) / self.config.minibatches
+            for _ in range(MINIBATCHES):
+                loss += self._step(max(1, size)) / MINIBATCHES
         overall = {"foothold_rmse": (squared / count) ** 0.5} if count else {}
         return overall | errors | {"imagination_loss": loss, "imagination_samples": float(self.total)}
 

@@ -88,7 +88,6 @@ class SSR:
         self.footsteps = FootstepRecorder(
             num_envs=num_envs,
             input_size=sizes["privileged"] + sizes["action"],
-            config=config.imagination,
             device=device,
         )
         self.imagination: Imagination | None = None
@@ -201,7 +200,7 @@ class SSR:
             transition = moved(transition, self.device)
             rollout.put_transition(t, transition)
             rollout.put_reward(t, "locomotion", transition.reward)
-            stance = stance_deficiency(self.vectors.privileged, transition, self.config.foothold.tolerance)
+            stance = stance_deficiency(self.vectors.privileged, transition)
             if "foothold" in self.weights:
                 deficiency = guidance(
                     transition,

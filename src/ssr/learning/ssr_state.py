@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ssr.learning.devices import moved
 from ssr.learning.optimizer import FlatAdam
+from ssr.terrain.settings import TERRAIN_TYPES
 
 if TYPE_CHECKING:
     from ssr.learning.ssr import SSR
@@ -98,7 +99,8 @@ def load_small(algorithm: SSR, state: Mapping[str, Any], *, moments: bool) -> No
     algorithm.schedule.load_state_dict(state["schedule"])
     if algorithm.imagination is not None and "imagination" in state:
         algorithm.imagination.total = int(state["imagination"]["total"])
-        algorithm.imagination.rmse = torch.as_tensor(state["imagination"]["rmse"]).double().expand(5).clone()
+        rmse = torch.as_tensor(state["imagination"]["rmse"])
+        algorithm.imagination.rmse = rmse.double().expand(len(TERRAIN_TYPES)).clone()
     if algorithm.style is not None and "normalizer" in state:
         algorithm.style.normalizer.load_state_dict(state["normalizer"])
     if algorithm.average is not None:

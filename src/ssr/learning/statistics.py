@@ -12,13 +12,13 @@ from ssr.learning.by_terrain import TerrainSums
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.symmetry.layout import Layout
-from ssr.task.config import RewardWeights
+from ssr.task.config import RewardConfig
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 from ssr.terrain.settings import TERRAIN_TYPES
 
 SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
-TABLE_6 = tuple(f.name for f in fields(RewardWeights))  #: rows of the paper
+TABLE_6 = tuple(f.name for f in fields(RewardConfig))  #: rows of the paper
 MOVING = 0.3  #: m/s: slower commands say little about tracking
 
 

@@ -18,6 +18,8 @@ from ssr.task.transition import Transition
 from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
 
 NORMALIZER_CLIP = 10.0  #: standard deviations
+WEIGHT_DECAY = 1e-4  #: of the discriminators (Table 9)
+GRADIENT_PENALTY = 20.0  #: w^gp (Table 9), halved in the loss as in AMP
 
 
 class ReferenceMotion(Protocol):
@@ -33,7 +35,10 @@ def style_reward(score: Tensor) -> Tensor:
 
 
 def discriminator_loss(
-    discriminators: Discriminators, reference: Tensor, policy: Tensor, gradient_penalty: float
+    discriminators: Discriminators,
+    reference: Tensor,
+    policy: Tensor,
+    gradient_penalty: float = GRADIENT_PENALTY,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """LSGAN loss (k,) per discriminator, and the mean scores (k,) of reference and policy windows.
 
@@ -168,10 +173,9 @@ class Style:
                 self.discriminators,
                 self._normalized(reference),
                 self._normalized(policy),
-                self.config.gradient_penalty,
             )
             # Adam's weight decay would wear the weights of idle discriminators down to nothing.
-            decay = 0.5 * self.config.weight_decay * self.discriminators.squares()
+            decay = 0.5 * WEIGHT_DECAY * self.discriminators.squares()
             self.optimizer.backward(((loss + decay) * active).sum())
             self.optimizer.step()
             totals += torch.stack((loss, of_reference, of_policy)).detach() / self.config.updates

@@ -17,24 +17,20 @@ CNN_STRIDES = (4, 2, 2)
 class NetworkWidths:
     """What a user may set. The defaults are the paper's."""
 
-    latent: int = 16  #: size of each of the three heads
-
-    proprioception_hidden: Widths = (512, 256, 128)
+    encoder_hidden: Widths = (
+        512,
+        256,
+        128,
+    )  #: of proprioception and fusion, and of the estimator
     proprioception_embedding: int = 128
-
     cnn_channels: Widths = (32, 64, 128)  #: the last one is the image embedding
-
     gru_hidden: int = 256
-    fusion_hidden: Widths = (512, 256, 128)
-    fusion_embedding: int = 48
-    decoder_hidden: Widths = (64, 128)
 
-    estimator_hidden: Widths = (512, 256, 128)
-
-    experts: int = 5
     expert_hidden: Widths = (1024, 512, 128)
     gate_hidden: Widths = (128,)
-    mirror_averaged: bool = False  #: actor and critics average what they say of a state and its mirror image
+    mirror_averaged: bool = False
+    """Actor and critics average what they say of a state and its mirror image. No preset uses it;
+    `pretrained/x2` was trained with it and needs it to load."""
 
     critic_hidden: Widths = (512, 256, 128)
     discriminator_hidden: Widths = (512, 256, 128)
@@ -49,7 +45,13 @@ class NetworkWidths:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig(NetworkWidths):
-    """Widths, and what follows from task, camera and ablation."""
+    """Widths, the sizes that no training has needed to change, and what follows from task, camera and
+    ablation."""
+
+    latent: int = 16  #: size of each of the three heads
+    fusion_embedding: int = 48
+    decoder_hidden: Widths = (64, 128)
+    experts: int = 5
 
     equivariant: bool = True  #: False: plain encoder of the same widths, for the ablations
     history: int = 10  #: frames of proprioception, h
@@ -73,11 +75,10 @@ class NetworkConfig(NetworkWidths):
     def _require_even_widths(self) -> None:
         widths = {
             "latent": (self.latent,),
-            "proprioception_hidden": self.proprioception_hidden,
+            "encoder_hidden": self.encoder_hidden,
             "proprioception_embedding": (self.proprioception_embedding,),
             "cnn_channels": self.cnn_channels,
             "gru_hidden": (self.gru_hidden,),
-            "fusion_hidden": self.fusion_hidden,
             "fusion_embedding": (self.fusion_embedding,),
         }
         for name, values in widths.items():
@@ -94,12 +95,10 @@ class NetworkConfig(NetworkWidths):
 
 
 NARROW = NetworkWidths(
-    proprioception_hidden=(128, 64),
+    encoder_hidden=(128, 64),
     proprioception_embedding=64,
     cnn_channels=(16, 32, 64),
     gru_hidden=128,
-    fusion_hidden=(128, 64),
-    estimator_hidden=(128, 64),
     expert_hidden=(192, 96, 64),
     gate_hidden=(64,),
     critic_hidden=(192, 96, 64),

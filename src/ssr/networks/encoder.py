@@ -47,7 +47,7 @@ class CrossModalEncoder(nn.Module):
         super().__init__()
         c = config
         self.depth_range = c.depth_range
-        hidden, embedding = c.proprioception_hidden, c.proprioception_embedding
+        hidden, embedding = c.encoder_hidden, c.proprioception_embedding
         if c.equivariant:
             self.join = join_groups
             organized = Reorganization(proprioception, joint_names, c.history)
@@ -61,7 +61,7 @@ class CrossModalEncoder(nn.Module):
             c.image_size, c.cnn_channels, CNN_KERNELS, CNN_STRIDES, equivariant=c.equivariant
         )
         self.memory = GRU(embedding + c.cnn_channels[-1], c.gru_hidden, equivariant=c.equivariant)
-        self.fusion = mlp(c.gru_hidden, c.fusion_hidden, c.fusion_embedding, equivariant=c.equivariant)
+        self.fusion = mlp(c.gru_hidden, c.encoder_hidden, c.fusion_embedding, equivariant=c.equivariant)
         self.heads = linear(c.equivariant)(c.fusion_embedding, c.latent, blocks=4)
 
     @property

@@ -14,7 +14,7 @@ class VelocityEstimator(nn.Module):
 
     def __init__(self, proprioception: Layout, config: NetworkConfig) -> None:
         super().__init__()
-        self.layers = mlp(proprioception.size * config.history, config.estimator_hidden, 3)
+        self.layers = mlp(proprioception.size * config.history, config.encoder_hidden, 3)
 
     def forward(self, history: Tensor) -> Tensor:
         return self.layers(history.flatten(-2))

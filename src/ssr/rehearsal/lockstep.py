@@ -24,6 +24,7 @@ from ssr.rehearsal.simulated_robot import STEP, SimulatedRobot
 from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import Outcome, fall, outcome, steer
 from ssr.robots.spec import RobotSpec
+from ssr.task import starts
 from ssr.terrain.tile import Tile
 
 
@@ -79,10 +80,10 @@ class Lockstep:
 
     def scatter(self) -> None:
         """Start as an episode of training does: joints, heading and place a little off."""
-        rng, model, task = self.robot.rng, self.robot.robot, self.training.task
-        noise = rng.uniform(-task.start_joint_noise, task.start_joint_noise, len(model.joints))
+        rng, model = self.robot.rng, self.robot.robot
+        noise = rng.uniform(-starts.JOINT_NOISE, starts.JOINT_NOISE, len(model.joints))
         joints = np.clip(model.values("default") + noise, model.values("lower"), model.values("upper"))
-        yaw = float(rng.uniform(-task.start_yaw_noise, task.start_yaw_noise))
+        yaw = float(rng.uniform(-starts.YAW_NOISE, starts.YAW_NOISE))
         position = self.robot.data.qpos[:3].copy()
         position[1] += self.luck.lateral if self.luck else 0.0
         self.robot.place(position, joints, yaw)
@@ -102,7 +103,7 @@ class Lockstep:
 
     def steer(self, speed: float) -> None:
         truth = self.robot.truth()
-        forward, left, turn = steer(truth.yaw, float(truth.position[1]), speed, self.training.task.commands)
+        forward, left, turn = steer(truth.yaw, float(truth.position[1]), speed)
         self.controller.hear_velocity(self.now, Twist(Vector3(forward, left, 0.0), Vector3(0.0, 0.0, turn)))
 
     def tick(self) -> None:
@@ -145,7 +146,7 @@ def run_trial(
         if world.ticks % per == 0:
             if watch is not None:
                 watch(world)
-            ending = fall(world.robot.truth(), tile, training.task.termination)
+            ending = fall(world.robot.truth(), tile)
             if ending is None and world.controller.phase is Phase.DAMP:
                 ending = f"damped: {world.controller.reason}"
     return outcome(trial, world.now, float(world.robot.truth().position[0] - start), ending)

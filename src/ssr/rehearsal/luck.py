@@ -12,8 +12,10 @@ from ssr.physics.simulator import Dynamics
 from ssr.physics.world import terrain_name
 from ssr.rehearsal.simulated_robot import SensorNoise, SimulatedRobot
 from ssr.rehearsal.training import Training
-from ssr.task.config import NoiseConfig
-from ssr.task.randomization import draw_dynamics
+from ssr.task import starts
+from ssr.task.observations import NOISE
+from ssr.task.randomization import PUSH_INTERVAL, draw_dynamics
+from ssr.vision.camera import error_widths
 from ssr.vision.mounting import CameraOffsets
 
 
@@ -23,7 +25,6 @@ class Luck:
     delay: float  #: s from command to action
     camera: CameraOffsets  #: of one camera
     first_push: float  #: s
-    push_interval: float  #: s
     push: float  #: m/s, most on each axis
     lateral: float  #: m from the middle of the strip, at the start
 
@@ -36,29 +37,24 @@ def draw(training: Training, bodies: int, joints: int, seed: int) -> Luck:
     dynamics = draw_dynamics(1, bodies, joints, luck, 1.0, generator)
     rng = np.random.default_rng(seed)
     spread = lambda half, size: torch.from_numpy(rng.uniform(-half, half, (1, size))).float()
-    fov = np.deg2rad((camera.horizontal_fov_range, camera.vertical_fov_range))
+    position, turn, field_of_view = error_widths(camera.randomization)
     return Luck(
         dynamics=dynamics,
         delay=task.control_period * int(rng.integers(luck.action_delay[0], luck.action_delay[1] + 1)),
         camera=CameraOffsets(
-            position=spread(camera.position_range, 3),
-            turn=spread(np.deg2rad(camera.orientation_range), 3),
-            field_of_view=spread(fov, 2),
+            position=spread(position, 3), turn=spread(turn, 3), field_of_view=spread(field_of_view, 2)
         ),
-        first_push=float(rng.uniform(0.0, luck.push_interval)),
-        push_interval=luck.push_interval,
+        first_push=float(rng.uniform(0.0, PUSH_INTERVAL)),
         push=max(map(abs, luck.push_velocity)),
-        lateral=float(rng.uniform(-task.start_lateral, task.start_lateral)),
+        lateral=float(rng.uniform(-starts.LATERAL, starts.LATERAL)),
     )
 
 
-def sensor_noise(noise: NoiseConfig) -> SensorNoise:
-    return SensorNoise(
-        joint_position=noise.joint_position,
-        joint_velocity=noise.joint_velocity,
-        angular_velocity=noise.angular_velocity,
-        tilt=noise.gravity,
-    )
+def sensor_noise(share: float) -> SensorNoise:
+    """That of training, at this share of it."""
+    width = {name: share * value for name, value in NOISE.items()}
+    tilt = width.pop("gravity")
+    return SensorNoise(**width, tilt=tilt)
 
 
 def apply(robot: SimulatedRobot, luck: Luck) -> None:
@@ -92,5 +88,5 @@ class Pusher:
 
     def act(self, robot: SimulatedRobot) -> None:
         if robot.time >= self._next:
-            self._next += self._luck.push_interval
+            self._next += PUSH_INTERVAL
             robot.push(*self._rng.uniform(-self._luck.push, self._luck.push, 2))

@@ -41,7 +41,6 @@ class RobotProcess:
         say: Callable[[str], None] = print,
     ) -> None:
         self.config, self.say = config, say
-        self._limits = training.task.termination
         self.robot = SimulatedRobot(robot, tile, seed=config.seed, gantry=config.gantry)
         self._tile, self._fault = tile, Fault(config.fault, config.seed)
         camera = SimulatedCamera(robot, tile, training.camera)
@@ -113,7 +112,7 @@ class RobotProcess:
             "position": [round(float(v), 4) for v in truth.position],
             "yaw": round(truth.yaw, 4),
             "hanging": truth.hanging,
-            "fall": None if truth.hanging else fall(truth, self._tile, self._limits),
+            "fall": None if truth.hanging else fall(truth, self._tile),
             "lag_ms": self._lag,
         }
         self._truth.write(String(json.dumps(content)))

@@ -13,9 +13,7 @@ from ssr.deployment.config import DdsConfig
 from ssr.errors import UserError
 from ssr.rehearsal.config import TrialConfig
 from ssr.rehearsal.operator import PAUSE, Operator
-from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import Outcome, length_for, outcome, steer
-from ssr.task.config import CommandConfig
 
 START_SECONDS = 60.0  #: for both processes to be up and the robot to stand on its feet
 SETTLE = 1.0  #: s of standing still before the way begins
@@ -97,26 +95,24 @@ def run_trial(site: Site, trial: TrialConfig, *, domain: int, seed: int) -> Outc
             words = {"robot-sim": robot.end()[1], "deploy": controller.end()[1]}
             last = "; ".join(f"{who}: {text.strip().splitlines()[-1:]}" for who, text in words.items())
             raise UserError(f"The robot did not come to walk. Last words of {last}.")
-        return _walk(operator, trial, Training.of(site.run).task.commands)
+        return _walk(operator, trial)
 
 
-def _walk(operator: Operator, trial: TrialConfig, commands: CommandConfig) -> Outcome:
-    _drive_for(operator, SETTLE, 0.0, commands)
+def _walk(operator: Operator, trial: TrialConfig) -> Outcome:
+    _drive_for(operator, SETTLE, 0.0)
     start = operator.truth["position"][0]
-    seconds, ending = _drive_for(operator, trial.seconds, trial.speed, commands)
+    seconds, ending = _drive_for(operator, trial.seconds, trial.speed)
     return outcome(trial, seconds, operator.truth["position"][0] - start, ending)
 
 
-def _drive_for(
-    operator: Operator, seconds: float, speed: float, commands: CommandConfig
-) -> tuple[float, str | None]:
+def _drive_for(operator: Operator, seconds: float, speed: float) -> tuple[float, str | None]:
     """Steer along the strip; how long it went well, and why it ended if not by time."""
     begin = operator.truth["time"]
     ending, heard = None, time.monotonic()
     while ending is None and operator.truth["time"] - begin < seconds:
         before = operator.truth["time"]
         operator.look()
-        operator.drive(*steer(operator.truth["yaw"], operator.truth["position"][1], speed, commands))
+        operator.drive(*steer(operator.truth["yaw"], operator.truth["position"][1], speed))
         ending = operator.truth["fall"]
         if ending is None and operator.status.get("phase") == "damp":
             ending = f"damped: {operator.status['reason']}"

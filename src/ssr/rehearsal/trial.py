@@ -14,7 +14,8 @@ from ssr.evaluation.intervals import wilson
 from ssr.evaluation.measures import TRAVERSED
 from ssr.rehearsal.config import TrialConfig
 from ssr.rehearsal.simulated_robot import Truth
-from ssr.task.config import CommandConfig, TerminationConfig
+from ssr.task.commands import HEADING_GAIN, MAX_YAW_RATE
+from ssr.task.terminations import BODY_FORCE, GAP_DEPTH, MAX_PITCH, MAX_ROLL
 from ssr.terrain.registry import kind_named
 from ssr.terrain.strip import STRIP_LENGTH, make_strip
 from ssr.terrain.tile import Tile
@@ -45,29 +46,28 @@ def length_for(trial: TrialConfig) -> float:
     return max(STRIP_LENGTH, ceil(1.5 * trial.speed * trial.seconds + 2.0))
 
 
-def steer(yaw: float, lateral: float, speed: float, commands: CommandConfig) -> tuple[float, float, float]:
+def steer(yaw: float, lateral: float, speed: float) -> tuple[float, float, float]:
     """v_x, v_y, yaw rate in base axes of an operator who walks the robot along the strip.
 
     yaw, lateral: where the robot heads, and how many metres it is off the middle, as `ssr eval` has it.
     """
-    most = commands.max_yaw_rate
-    turn = float(np.clip(-commands.heading_gain * yaw, -most, most))
+    turn = float(np.clip(-HEADING_GAIN * yaw, -MAX_YAW_RATE, MAX_YAW_RATE))
     way = -np.arctan2(lateral, LOOK_AHEAD) - yaw
     return speed * float(np.cos(way)), speed * float(np.sin(way)), turn
 
 
-def fall(truth: Truth, tile: Tile, limits: TerminationConfig) -> str | None:
+def fall(truth: Truth, tile: Tile) -> str | None:
     """Why the trial is over (the endings of training), or None."""
     gravity = rotation.gravity(truth.quaternion)
     roll = np.arctan2(-gravity[1], -gravity[2])
     pitch = np.arctan2(gravity[0], np.hypot(gravity[1], gravity[2]))
     if not np.isfinite(truth.position).all():
         return "the simulation went wrong"
-    if abs(roll) > limits.max_roll or abs(pitch) > limits.max_pitch:
+    if abs(roll) > MAX_ROLL or abs(pitch) > MAX_PITCH:
         return "fell over"
-    if truth.body_force > limits.body_force:
+    if truth.body_force > BODY_FORCE:
         return "touched with its body"
-    if kind_named(tile.kind).has_pits and truth.lowest_sole < -limits.gap_depth:
+    if kind_named(tile.kind).has_pits and truth.lowest_sole < -GAP_DEPTH:
         return "stepped into a gap"
     if abs(truth.position[1]) > tile.half_width:
         return "left the strip"

@@ -23,13 +23,6 @@ ONE = Mirror.signs(1)
 PAIR = Mirror.swap(ONE)  #: one number per side
 POLAR_PAIR = Mirror.swap(POLAR)  #: one vector per side
 
-DYNAMICS = Layout.of(
-    "dynamics",
-    Segment("delay", 1, ONE),
-    Segment("payload", 1, ONE, 0.1),
-    Segment("mass_centre", 3, POLAR, 10.0),
-)  #: what a robot walks with: delay in control steps, kg on the base, shift of the base's mass centre in m
-
 
 class MirroredJoint(Protocol):
     """What a joint must say of itself; `ssr.robots.spec.Joint` does."""

@@ -20,15 +20,20 @@ from ssr.terrain.settings import TERRAIN_TYPES
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
 STRAIGHT = 0.4  #: share of the heading range that a beginner meets
 FAST = 0.75  #: share of a terrain's top speed that a fast episode asks for at least
+HEADINGS = {"slope": (-80.0, 80.0), "stairs": (-30.0, 30.0), "gap": (-15.0, 15.0)}  #: degrees, Table 4
+HEADING_GAIN = 0.5  #: 1/s, of the heading controller
+MAX_YAW_RATE = 1.0  #: rad/s, of the heading controller
+RESAMPLE_SECONDS = (8.0, 10.0)  #: Table 4
+ZERO_THRESHOLD = 0.15  #: ε (Table 7): a smaller ‖u‖ counts as standing
 ONWARD = 0.2  #: share of the heading range that a fast episode asks for
 WIDENING = 3.0  #: commands are all of Table 4 at a third of the ramp, before the robot gets hard to walk with
 
 
 def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
     """Speed (types, 2) in m/s and heading (types, 2) in radians, by terrain type; float32."""
-    row = {kind.terrain_type: kind.commands for kind in all_kinds()}
-    speeds = [getattr(config, f"{row[t]}_speed") for t in TERRAIN_TYPES]
-    headings = [getattr(config, f"{row[t]}_heading") for t in TERRAIN_TYPES]
+    rows = {kind.terrain_type: kind.commands for kind in all_kinds()}
+    speeds = [config.slope_speed if rows[t] == "slope" else config.obstacle_speed for t in TERRAIN_TYPES]
+    headings = [HEADINGS[rows[t]] for t in TERRAIN_TYPES]
     return np.array(speeds, dtype=np.float32), np.deg2rad(np.array(headings, dtype=np.float32))
 
 
@@ -81,7 +86,7 @@ class Commands(NamedTensors):
         self.config, self.task, self.generator = config.commands, config, generator
         self.speed_range, self.heading_range = table_4(config.commands)
         c = config.commands
-        self.free_range = np.array([c.omni_forward, c.omni_lateral, c.omni_yaw], dtype=np.float32)
+        self.free_range = np.array([c.slope_speed, c.lateral_speed, c.yaw_rate], dtype=np.float32)
         self._everywhere = np.arange(num_envs)
         self.now = np.zeros((num_envs, 3), np.float32)  #: u as it was last asked for, base frame
         self.speed = torch.zeros(num_envs)
@@ -144,7 +149,7 @@ class Commands(NamedTensors):
             still_share=c.zero_fraction * self.breadth,
         )
         _resample(ids, terrain_type.numpy(), tuple(draws), tuple(ranges), tuple(own))
-        low_steps, high_steps = (self.task.control_steps(s) for s in c.resample_seconds)
+        low_steps, high_steps = (self.task.control_steps(s) for s in RESAMPLE_SECONDS)
         steps = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
         own.steps_left[ids] = steps.numpy()
 
@@ -158,7 +163,7 @@ class Commands(NamedTensors):
             return
         low, high = torch.from_numpy(self.speed_range)[terrain_type[env_ids]].unbind(-1)
         speed = torch.minimum(torch.maximum(speed, low), high)
-        moving = (speed.abs() > self.config.zero_threshold) & ~self.fast[env_ids]
+        moving = (speed.abs() > ZERO_THRESHOLD) & ~self.fast[env_ids]
         chosen = env_ids[moving]
         self.speed[chosen] = speed[moving]
         self.direction[chosen] = speed[moving].sign()
@@ -179,9 +184,7 @@ class Commands(NamedTensors):
         omnidirectional (n,) bool: worlds where `free` counts.
         """
         worlds = self._everywhere if env_ids is None else env_ids.numpy()
-        steering = Steering(
-            gain=self.config.heading_gain, fastest=self.config.max_yaw_rate, look_ahead=self.look_ahead
-        )
+        steering = Steering(gain=HEADING_GAIN, fastest=MAX_YAW_RATE, look_ahead=self.look_ahead)
         asked = tuple(self.arrays)
         _current(worlds, yaw, lateral, omnidirectional.numpy(), asked, tuple(steering), self.now)
         return self.now

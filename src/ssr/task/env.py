@@ -26,11 +26,11 @@ from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
 from ssr.task.gait import Gait
 from ssr.task.moment import Moments
-from ssr.task.observations import Senses, dynamics_vector, noise_widths, remember
+from ssr.task.observations import Senses, noise_widths, remember
 from ssr.task.payment import Terms, paid, weighted_terms, weights_of
 from ssr.task.progress import Progress
-from ssr.task.randomization import draw_dynamics
-from ssr.task.rewards import limits_of, parameters_of
+from ssr.task.randomization import PUSH_INTERVAL, draw_dynamics
+from ssr.task.rewards import limits_of
 from ssr.task.terminations import endings
 from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
@@ -58,7 +58,7 @@ class TraversalEnv:
     ) -> None:
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
         physics = physics or PhysicsConfig()
-        self.config.require_clock(physics.timestep)
+        self.substeps = self.config.substeps(physics.timestep)  #: physics steps per control step
         threads = threads or len(os.sched_getaffinity(0))
         self.layouts = layouts(robot)
         self.generator = torch.Generator().manual_seed(seed)
@@ -85,7 +85,7 @@ class TraversalEnv:
         values = lambda field: np.array(self.robot.values(field), dtype=np.float32)
         self.default, self.action_scale = values("default"), values("action_scale")
         self.kp, self.kd = values("kp"), values("kd")
-        self.limits, self._parameters = limits_of(self.robot), parameters_of(self.config.rewards)
+        self.limits = limits_of(self.robot)
 
     def _allocate(self) -> None:
         n, joints = self.num_envs, len(self.robot.joints)
@@ -145,7 +145,7 @@ class TraversalEnv:
         """Apply a (n, J) and report; ended worlds wait for `restart`."""
         target = self._target(action)
         self._push()
-        self.simulator.step(torch.from_numpy(target), self.config.substeps)
+        self.simulator.step(torch.from_numpy(target), self.substeps)
         state = self._read()
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
@@ -193,13 +193,11 @@ class TraversalEnv:
 
     def observation(self) -> Observation:
         """What all worlds see now. Every tensor is the caller's own."""
-        assert self.dynamics is not None, "no episode has begun"
         return Observation(
             history=self.history.clone(),
             depth=self._depth.clone(),
             depth_fresh=self._fresh.clone(),
             privileged=self.privileged.clone(),
-            dynamics=dynamics_vector(self.delay, self.dynamics),
         )
 
     # ---- parts of a step --------------------------------------------------------------------------------
@@ -221,7 +219,7 @@ class TraversalEnv:
         velocity = torch.zeros(len(due), 3)
         velocity[:, :2] = (low + (high - low) * self._rand(due, 2)) * self.ramp
         self.simulator.push(due, velocity)
-        self.steps_to_push[due] = self.config.control_steps(self.config.randomization.push_interval)
+        self.steps_to_push[due] = self.config.control_steps(PUSH_INTERVAL)
 
     def _read(self, env_ids: Tensor | None = None) -> Reading:
         """The state of these worlds, by default all; those that have blown up are counted."""
@@ -237,9 +235,9 @@ class TraversalEnv:
 
     def _rewards(self, state: Reading, target: np.ndarray) -> tuple[Tensor, Terms]:
         """r^l · dt (n,), and its terms before · dt."""
-        config, moment = self.config, self.moments.work_out(target, self.gains)
-        terms, total = weighted_terms(moment, self.limits, self._parameters, self._weights)
-        paid(total, state.finite, config.control_period, config.rewards.clip_at_zero)
+        moment = self.moments.work_out(target, self.gains)
+        terms, total = weighted_terms(moment, self.limits, self._weights)
+        paid(total, state.finite, self.config.control_period)
         return torch.from_numpy(total), terms
 
     def _feet(self, state: Reading) -> Feet:
@@ -280,7 +278,7 @@ class TraversalEnv:
         longest = low + round(self.ramp * (high - low))
         kept = len(config.delays_in_turn) > 0
         self.arrays.delay[ids] = np.minimum(self._in_turn(ids), longest) if kept else draw(low, longest)
-        self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(config.push_interval))
+        self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(PUSH_INTERVAL))
 
     def _in_turn(self, ids: np.ndarray) -> np.ndarray:
         """Delays (m,) in control steps that these worlds keep: successive worlds, and successive worlds of a
@@ -304,13 +302,13 @@ class TraversalEnv:
         config = self.config
         noise = lambda *shape: 2 * self._rand(env_ids, *shape).numpy() - 1
         count, height = env_ids.shape[0], self.robot.standing_height
-        pose = starts.default_pose(height, self.limits, count, config, noise)
+        pose = starts.default_pose(height, self.limits, count, noise)
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
             pose = starts.choose(taken, self.references(self.field.type[env_ids], self.generator), pose)
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
-        return starts.set_down(pose, env_ids, self.field, backwards, config.start_lateral * noise())
+        return starts.set_down(pose, env_ids, self.field, backwards, starts.LATERAL * noise())
 
     def start(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""

@@ -9,9 +9,12 @@ import numpy as np
 from numba import njit
 
 from ssr.physics.readout import Reading
+from ssr.task.commands import ZERO_THRESHOLD
 from ssr.task.config import TaskConfig
 from ssr.task.frames import into_yaw
 from ssr.task.gait import FootClocks, Gait
+
+SINGLE_SUPPORT_WINDOW = 0.2  #: s for which one foot alone on the ground counts as recent
 
 
 class Moment(NamedTuple):
@@ -36,7 +39,7 @@ class Moment(NamedTuple):
     falling_speed: np.ndarray  #: (n, 2) vertical foot velocity one step earlier
     foot_force: np.ndarray  #: (n, 2, 3)
     foot_distance: np.ndarray  #: (n,) d_y, left foot to the left of the right one, yaw-aligned base frame
-    recent_single_support: np.ndarray  #: (n,) bool, one foot alone within the last 0.2 s
+    recent_single_support: np.ndarray  #: (n,) bool, one foot alone within `SINGLE_SUPPORT_WINDOW`
 
 
 class Numbers(NamedTuple):
@@ -87,9 +90,9 @@ class Moments:
         self._state, self._clocks = state, clocks
         self._numbers = Numbers(
             base_height_offset=np.float32(base_height_offset),
-            zero_threshold=config.commands.zero_threshold,
+            zero_threshold=ZERO_THRESHOLD,
             control_period=config.control_period,
-            single_support_window=config.control_steps(config.rewards.single_support_window),
+            single_support_window=config.control_steps(SINGLE_SUPPORT_WINDOW),
         )
 
     def work_out(self, target: np.ndarray, gains: np.ndarray) -> Moment:

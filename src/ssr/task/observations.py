@@ -10,32 +10,24 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics.readout import Reading, Readout
-from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.filling import Filling, filling
 from ssr.symmetry.layout import Layout
-from ssr.symmetry.vectors import BASE_MAP, DYNAMICS, FOOT_MAP, Layouts
-from ssr.task.config import NoiseConfig
+from ssr.symmetry.vectors import BASE_MAP, FOOT_MAP, Layouts
 from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.vision.heightmap import Samples, maps_of, samples_of
 
+#: Half-widths of the uniform noise on the policy's proprioception: rad/s, unit vector, rad, rad/s
+NOISE = {"angular_velocity": 0.35, "gravity": 0.035, "joint_position": 0.01, "joint_velocity": 1.0}
 
-def noise_widths(layout: Layout, noise: NoiseConfig) -> Tensor:
-    """Half-width of the uniform noise on each entry, in the vector's scaled units."""
+
+def noise_widths(layout: Layout, share: float) -> Tensor:
+    """Half-width of the uniform noise on each entry, scaled as the vector is, at this share of `NOISE`."""
     widths = torch.zeros(layout.size)
-    for name in ("angular_velocity", "gravity", "joint_position", "joint_velocity"):
+    for name, width in NOISE.items():
         segment = next(s for s in layout if s.name == name)
-        widths[layout.slice(name)] = getattr(noise, name) * torch.as_tensor(
-            segment.scale, dtype=torch.float32
-        )
+        widths[layout.slice(name)] = share * width * torch.as_tensor(segment.scale, dtype=torch.float32)
     return widths
-
-
-def dynamics_vector(delay: Tensor, dynamics: Dynamics) -> Tensor:
-    """(n, 5) as DYNAMICS, of worlds with the delays (n,) and these dynamics."""
-    raw = (delay.unsqueeze(-1), dynamics.base_added_mass.unsqueeze(-1), dynamics.base_com_offset)
-    scaled = (x * torch.as_tensor(segment.scale) for x, segment in zip(raw, DYNAMICS, strict=True))
-    return torch.cat([x.float() for x in scaled], -1)
 
 
 @njit(cache=True, nogil=True)

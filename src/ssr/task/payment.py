@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ssr.task.config import BootstrapConfig, RewardConfig
 from ssr.task.moment import Moment
-from ssr.task.rewards import ROWS, Limits, Parameters
+from ssr.task.rewards import ROWS, TABLE_7, Limits
 from ssr.task.row_kernel import kernel_of
 
 POSTURE_ROWS = ("orientation", "angular_velocity_xy", "base_height")
@@ -30,18 +30,18 @@ def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -
     """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's."""
     weights = {}
     for name in ROWS:
-        beyond_table = not hasattr(config.weights, name)
-        weights[name] = share * getattr(bootstrap, name) if beyond_table else getattr(config.weights, name)
+        beyond_table = not hasattr(config, name)
+        weights[name] = share * getattr(bootstrap, name) if beyond_table else getattr(config, name)
     for name in POSTURE_ROWS:
         weights[name] *= 1.0 - share * bootstrap.posture_relief
     return Weights(weights)
 
 
 @njit(cache=True, nogil=True)
-def paid(total: np.ndarray, finite: np.ndarray, period: float, clip_at_zero: bool) -> None:
-    """Turn r^l (n,) into r^l · dt where it stands; a world that has blown up earns nothing."""
+def paid(total: np.ndarray, finite: np.ndarray, period: float) -> None:
+    """Turn r^l (n,) into r^l · dt where it stands: 0 if negative, and where the world has blown up."""
     for i in range(len(total)):
-        earned = max(total[i], np.float32(0.0)) if clip_at_zero else total[i]
+        earned = max(total[i], np.float32(0.0))
         total[i] = np.float32(period) * earned if finite[i] else 0.0
 
 
@@ -65,12 +65,10 @@ class Terms(Mapping[str, Tensor]):
         return len(self._places)
 
 
-def weighted_terms(
-    moment: Moment, limits: Limits, parameters: Parameters, weights: Weights
-) -> tuple[Terms, np.ndarray]:
+def weighted_terms(moment: Moment, limits: Limits, weights: Weights) -> tuple[Terms, np.ndarray]:
     """Every row that has a weight times that weight, (n,) each, and their sum (n,)."""
     table = np.empty((len(ROWS) + 1, len(moment.command)), dtype=np.float32)
     terms, total = table[:-1], table[-1]
     run = kernel_of(tuple(ROWS))
-    run(tuple(moment), tuple(limits), tuple(parameters), weights.values, terms, total)
+    run(tuple(moment), tuple(limits), tuple(TABLE_7), weights.values, terms, total)
     return Terms(weights.places, terms), total

@@ -16,6 +16,8 @@ from ssr.task.config import RandomizationConfig
 Drawn = TypeVar("Drawn", np.ndarray, Tensor)
 FRICTION_RULES = ("average", "direct")
 
+PUSH_INTERVAL = 12.0  #: s (Table 10)
+
 
 def effective_friction(drawn: Drawn, rule: str) -> Drawn:
     """What acts between sole and ground (PhysX averages with the ground's 1.0)."""

@@ -1,7 +1,7 @@
 """Table 6(a): each function is one row for one world, unweighted. N is the number of policy joints.
 
 A row is called as row(m, limits, c, i): the moment, the robot's numbers, the table's parameters, the world.
-A new one is a function here and a weight of its name in `RewardWeights`, or in `BootstrapConfig` if it is to
+A new one is a function here and a weight of its name in `RewardConfig`, or in `BootstrapConfig` if it is to
 fade out. `ssr.task.row_kernel` runs all of them together.
 """
 
@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 
 from ssr.robots.spec import RobotSpec
-from ssr.task.config import RewardConfig
 
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
@@ -43,19 +42,24 @@ def limits_of(robot: RobotSpec) -> Limits:
 
 
 class Parameters(NamedTuple):
-    """The numbers of `RewardConfig` that the rows use."""
+    """The symbols of Table 7 that the rows use."""
 
-    sigma_velocity: float
-    sigma_angular: float
-    sigma_gravity: float
-    sigma_height: float
-    sigma_distance: float
-    air_time_target: float
-    flip_air_time: bool
+    sigma_velocity: float  #: σ_v
+    sigma_angular: float  #: σ_ω
+    sigma_gravity: float  #: σ_g
+    sigma_height: float  #: σ_h
+    sigma_distance: float  #: σ_d
+    air_time_target: float  #: s
 
 
-def parameters_of(config: RewardConfig) -> Parameters:
-    return Parameters(**{name: getattr(config, name) for name in Parameters._fields})
+TABLE_7 = Parameters(
+    sigma_velocity=0.25,
+    sigma_angular=0.25,
+    sigma_gravity=0.01,
+    sigma_height=0.01,
+    sigma_distance=0.03,
+    air_time_target=0.4,
+)
 
 
 ROWS: dict[str, Callable[..., float]] = {}  #: every row by name, in the order they are written in
@@ -196,12 +200,12 @@ def contact_slippage(m, limits, c, i):
 
 @row
 def feet_air_time(m, limits, c, i):
-    """Signed as printed: swings beyond the target cost; `flip_air_time` makes them pay."""
+    """Signed as printed: swings beyond the target cost."""
     late = 0.0
     for s in range(2):
         if m.first_contact[i, s]:
             late += max(m.air_time[i, s] - c.air_time_target, 0.0)
-    return -late if c.flip_air_time else late
+    return late
 
 
 @row

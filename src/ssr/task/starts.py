@@ -11,11 +11,13 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics.simulator import ResetPose
-from ssr.task.config import TaskConfig
 from ssr.task.rewards import Limits
 from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.heights import heights_under
 
+JOINT_NOISE = 0.05  #: rad, uniform about the default pose
+YAW_NOISE = 0.2  #: rad, uniform about straight ahead
+LATERAL = 0.5  #: m either side of the middle, uniform
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
 REACH = (-0.2, -0.1, 0.0, 0.1, 0.2)  #: m along the tile, where the ground is looked at
 
@@ -26,10 +28,10 @@ Noise = Callable[
 ]  #: noise(*shape): (m, *shape) float32 uniform in ±1 for the worlds that begin
 
 
-def default_pose(height: float, limits: Limits, count: int, config: TaskConfig, noise: Noise) -> ResetPose:
+def default_pose(height: float, limits: Limits, count: int, noise: Noise) -> ResetPose:
     """The default pose, `height` m above flat ground at the origin, with noise on joints and heading."""
-    joints = limits.default + config.start_joint_noise * noise(limits.default.size)
-    half = config.start_yaw_noise * noise() / 2
+    joints = limits.default + JOINT_NOISE * noise(limits.default.size)
+    half = YAW_NOISE * noise() / 2
     position, quaternion = np.zeros((count, 3), np.float32), np.zeros((count, 4), np.float32)
     position[:, 2] = height
     quaternion[:, 0], quaternion[:, 3] = np.cos(half), np.sin(half)

@@ -18,6 +18,9 @@ from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.ground import APRON
 from ssr.terrain.settings import LEVELS
 
+MAX_ROLL, MAX_PITCH = 1.0, 1.1  #: rad; A.7 names the reasons for an end, the thresholds are ours
+BODY_FORCE = 50.0  #: N on base or torso
+GAP_DEPTH = 0.15  #: m a sole may sink below the ground plane on tiles with pits
 BEHIND_START = 1.0  #: m behind the tile's near end at which the way back is out of bounds
 
 
@@ -29,10 +32,6 @@ class Ending(NamedTuple):
 class Bounds(NamedTuple):
     """What ends an episode."""
 
-    max_roll: float  #: rad
-    max_pitch: float  #: rad
-    body_force: float  #: N
-    gap_depth: float  #: m
     last_step: int  #: control steps
     patient: bool  #: standing still ends nothing
     once_crossed: bool  #: a crossed tile ends it, wherever the robot is
@@ -49,10 +48,6 @@ def endings(
     """patient: standing still ends no episode."""
     terminated, truncated = np.empty((2, len(state.finite)), np.bool_)
     bounds = Bounds(
-        max_roll=config.max_roll,
-        max_pitch=config.max_pitch,
-        body_force=config.body_force,
-        gap_depth=config.gap_depth,
         last_step=round(config.episode_seconds / progress.config.control_period),
         patient=patient,
         once_crossed=config.once_crossed,
@@ -67,10 +62,10 @@ def _endings(state, ground, asked, advance, bounds, terminated, truncated):
     now, tile, command = Reading(*state), FieldArrays(*ground), Asked(*asked)
     p, c = Advance(*advance), Bounds(*bounds)
     for i in range(len(now.finite)):
-        tilted = overturned(now.gravity[i], c.max_roll, c.max_pitch)
-        touched = now.body_force[i] > c.body_force
+        tilted = overturned(now.gravity[i])
+        touched = now.body_force[i] > BODY_FORCE
         sole = now.sole_position[i]
-        sunk = tile.has_pits[i] and min(sole[0, 2], sole[1, 2]) < -c.gap_depth
+        sunk = tile.has_pits[i] and min(sole[0, 2], sole[1, 2]) < -GAP_DEPTH
         fell = tilted or touched or sunk or not now.finite[i]
         gave_up = p.stalled[i] and not c.patient and not p.omnidirectional[i]
 
@@ -93,8 +88,8 @@ def _endings(state, ground, asked, advance, bounds, terminated, truncated):
 
 
 @njit(cache=True, nogil=True)
-def overturned(gravity: np.ndarray, max_roll: float, max_pitch: float) -> bool:
+def overturned(gravity: np.ndarray) -> bool:
     """|roll| or |pitch| beyond its limit, from gravity (3,) in the base frame."""
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     roll, pitch = math.atan2(-gy, -gz), math.atan2(gx, math.hypot(gy, gz))
-    return abs(roll) > max_roll or abs(pitch) > max_pitch
+    return abs(roll) > MAX_ROLL or abs(pitch) > MAX_PITCH

@@ -14,6 +14,8 @@ from ssr.terrain.making import make_tile
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import Tile
 
+VARIANTS = 8  #: different tiles per kind and level
+
 
 class TileSource(Protocol):
     def draw(self, worlds: Tensor, levels: Tensor, generator: torch.Generator) -> list[Tile]:
@@ -21,7 +23,7 @@ class TileSource(Protocol):
 
 
 class TileBank:
-    """`variants` tiles for every kind and level, made once."""
+    """`VARIANTS` tiles for every kind and level, made once."""
 
     def __init__(self, config: TerrainConfig, seed: int) -> None:
         self.config = config
@@ -30,9 +32,8 @@ class TileBank:
         for kind in dict.fromkeys(config.kinds):
             for level in range(LEVELS):
                 # Every other tile is the mirror image of the one before, so that the bank favours no side.
-                made = [make_tile(kind, level=level, rng=rng) for _ in range((config.variants + 1) // 2)]
-                both = [tile for pair in made for tile in (pair, pair.mirrored())]
-                self.tiles[kind, level] = both[: config.variants]
+                made = [make_tile(kind, level=level, rng=rng) for _ in range(VARIANTS // 2)]
+                self.tiles[kind, level] = [tile for one in made for tile in (one, one.mirrored())]
         for tile in chain.from_iterable(self.tiles.values()):
             tile.prepare()
 
@@ -40,7 +41,7 @@ class TileBank:
         return self.config.kinds[world % len(self.config.kinds)]
 
     def draw(self, worlds: Tensor, levels: Tensor, generator: torch.Generator) -> list[Tile]:
-        pick = torch.randint(self.config.variants, (len(worlds),), generator=generator)
+        pick = torch.randint(VARIANTS, (len(worlds),), generator=generator)
         return [
             self.tiles[self.kind_of(world), level][variant]
             for world, level, variant in zip(worlds.tolist(), levels.tolist(), pick.tolist(), strict=True)

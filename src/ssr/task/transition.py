@@ -16,7 +16,6 @@ class Observation:
     depth: Tensor  #: (n, 36, 36) metres, the newest delivered camera frame
     depth_fresh: Tensor  #: (n,) bool, the frame is new since the last observation
     privileged: Tensor  #: (n, S) privileged state s, noise-free; S = 375
-    dynamics: Tensor  #: (n, 5) as `ssr.symmetry.vectors.DYNAMICS`; for learning, not for acting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +33,7 @@ class Feet:
 class Transition:
     """What a step did, before any world is restarted."""
 
-    reward: Tensor  #: (n,) r^l · dt, clipped at 0 from below if the task says so
+    reward: Tensor  #: (n,) r^l · dt, clipped at 0 from below
     terms: Mapping[str, Tensor]  #: (n,) each row of Table 6(a), weighted, before · dt
     terminated: Tensor  #: (n,) bool, ended for good
     truncated: Tensor  #: (n,) bool, ended by time or by leaving a crossed tile: bootstrap

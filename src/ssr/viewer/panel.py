@@ -43,11 +43,11 @@ EYE_WIDTH = 230  #: pixels, of the window with the robot's eye
 
 def spans(ranges: CommandConfig) -> list[tuple[str, str, float, float, float]]:
     """Name, unit, least, most and step of each part of the command."""
-    fastest = max(ranges.omni_forward[1], ranges.stairs_speed[1], ranges.gap_speed[1])
+    fastest = max(ranges.slope_speed[1], ranges.obstacle_speed[1])
     return [
-        ("forward", "m/s", ranges.omni_forward[0], fastest, 0.05),
-        ("left", "m/s", *ranges.omni_lateral, 0.05),
-        ("turn", "rad/s", *ranges.omni_yaw, 0.1),
+        ("forward", "m/s", ranges.slope_speed[0], fastest, 0.05),
+        ("left", "m/s", *ranges.lateral_speed, 0.05),
+        ("turn", "rad/s", *ranges.yaw_rate, 0.1),
     ]
 
 

@@ -1,10 +1,11 @@
-"""`DepthCamera`: every world's depth camera, with its own mounting, frame rate and latency."""
+"""`DepthCamera`: every world's depth camera, with its own mounting and frame rate."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -14,43 +15,43 @@ from ssr.robots.spec import RobotSpec
 from ssr.rotation.tensors import multiply, rotate
 from ssr.terrain.field import TerrainField
 from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion
-from ssr.vision.renderer import Backend, DepthRenderer
+from ssr.vision.renderer import DepthRenderer
 from ssr.vision.sensor import SensorConfig, sense
+
+POSITION_ERROR = 0.01  #: m, ± on each axis (Table 10)
+TURN_ERROR = 1.0  #: degrees, ± about each axis (Table 10)
+FOV_ERROR = 1.0  #: degrees, ± of the field of view, horizontal and vertical (Table 10)
+
+
+def error_widths(share: float) -> tuple[float, float, float]:
+    """Largest mounting errors of position (m), turn and field of view (rad) at this share of Table 10."""
+    return share * POSITION_ERROR, share * math.radians(TURN_ERROR), share * math.radians(FOV_ERROR)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CameraConfig:
-    """A RealSense D435i whose images are shrunk and then cropped to their centre (Appendix D)."""
+    """A RealSense D435i whose images are shrunk and then cropped to their centre (Appendix D).
 
-    width: int = 36  #: columns kept
-    height: int = 36  #: rows kept
-    sensor_pixels: tuple[int, int] = (640, 360)  #: columns, rows before shrinking
-    sensor_fov: tuple[float, float] = (87.0, 58.0)  #: degrees, horizontal and vertical
-    shrink: int = 10  #: sensor pixels per image pixel, each way
-    near: float = 0.1  #: m
-    far: float = 3.0  #: m
+    What the sensor is stands here once and is no setting: the robot carries this one.
+    """
+
+    width: ClassVar[int] = 36  #: columns kept
+    height: ClassVar[int] = 36  #: rows kept
+    sensor_pixels: ClassVar[tuple[int, int]] = (640, 360)  #: columns, rows before shrinking
+    sensor_fov: ClassVar[tuple[float, float]] = (87.0, 58.0)  #: degrees, horizontal and vertical
+    shrink: ClassVar[int] = 10  #: sensor pixels per image pixel, each way
+    near: ClassVar[float] = 0.1  #: m
+    far: ClassVar[float] = 3.0  #: m
+
     period: int = 1  #: control steps from one frame to the next
-    latency: int = 0  #: control steps from a frame's capture until it is seen
-    random_phase: bool = True  #: worlds take their frames at different steps
-    position_range: float = 0.01  #: m, ± on each axis (Table 10)
-    orientation_range: float = 1.0  #: degrees, ± about each axis (Table 10)
-    horizontal_fov_range: float = 1.0  #: degrees, ± (Table 10)
-    vertical_fov_range: float = 1.0  #: degrees, ± (Table 10)
+    randomization: float = 1.0  #: share of the mounting errors of Table 10
     sensor: SensorConfig = field(default_factory=SensorConfig)
-    backend: Backend = "auto"
 
     def __post_init__(self) -> None:
-        columns, rows = (pixels // self.shrink for pixels in self.sensor_pixels)
-        if not (0 < self.width <= columns and 0 < self.height <= rows):
-            raise UserError(
-                f"Camera image of {self.width}×{self.height}: the sensor shrunk by {self.shrink} "
-                f"has only {columns}×{rows} pixels."
-            )
-        if self.period < 1 or self.latency < 0:
-            raise UserError(
-                f"Camera with period {self.period} and latency {self.latency} control steps: "
-                "the period must be at least 1, the latency at least 0."
-            )
+        if self.period < 1:
+            raise UserError(f"camera.period {self.period} control steps: expected at least 1.")
+        if self.randomization < 0:
+            raise UserError(f"camera.randomization {self.randomization:g}: expected 0 or more.")
 
     @property
     def fov(self) -> tuple[float, float]:
@@ -69,7 +70,8 @@ class DepthCamera:
     Each control step: `reset` the worlds that start anew, then `capture` all. `image` (n, H, W) is what each
     robot sees: z-depth in metres, row 0 on top, column 0 on the left; `age` (n,) int64 the control steps
     since it was taken. `offsets` holds the mounting errors drawn at the last reset. `links`: the order of
-    link poses. `generator` draws offsets, phases and sensor noise; whoever owns it saves it.
+    link poses. `generator` draws offsets, phases and sensor noise; whoever owns it saves it. `random_phase`:
+    worlds take their frames at different steps.
     """
 
     def __init__(
@@ -91,18 +93,15 @@ class DepthCamera:
                 "no shape; give it one."
             )
         self.device = torch.device(device)
-        self.generator = generator
+        self.generator, self.random_phase = generator, True
         self.renderer = DepthRenderer(
             robot.shapes, links, config.height, config.width, config.near, config.far,
-            device=self.device, backend=config.backend, threads=max(threads, 1),
+            device=self.device, threads=max(threads, 1),
         )  # fmt: skip
         self._base = list(links).index(robot.base_link)
         whole = lambda: torch.zeros(num_envs, dtype=torch.int64, device=self.device)
         shape = (num_envs, config.height, config.width)
         self.image = torch.full(shape, config.far, device=self.device)
-        # Frames on their way: the one captured as number k of its world waits in slot k modulo the slots.
-        self._slots = config.latency // config.period + 1 if config.latency else 0
-        self._waiting = torch.full((self._slots, *shape), config.far, device=self.device)
         self.clock = whole()  #: control steps; a frame is taken where the period divides it
         self.age = whole()
         self._new = torch.zeros(
@@ -126,10 +125,8 @@ class DepthCamera:
         return self.offsets.position, self.offsets.turn, self.offsets.field_of_view
 
     def _draw_offsets(self, env_ids: Tensor, ramp: float) -> None:
-        config = self.config
-        turn = math.radians(config.orientation_range)
-        fov = (math.radians(config.horizontal_fov_range), math.radians(config.vertical_fov_range))
-        widths = (*(config.position_range,) * 3, *(turn,) * 3, *fov)
+        position, turn, fov = error_widths(self.config.randomization)
+        widths = (*(position,) * 3, *(turn,) * 3, *(fov,) * 2)
         unit = torch.rand(len(env_ids), len(widths), generator=self.generator, device=self.device) * 2.0 - 1.0
         drawn = (ramp * unit * unit.new_tensor(widths)).split((3, 3, 2), dim=-1)
         for mine, values in zip(self._offset_tensors(), drawn, strict=True):
@@ -157,13 +154,11 @@ class DepthCamera:
         if len(env_ids) == 0:
             return
         self._draw_offsets(env_ids, ramp)
-        phases = self.config.period if self.config.random_phase else 1
+        phases = self.config.period if self.random_phase else 1
         self.clock[env_ids] = torch.randint(
             phases, (len(env_ids),), generator=self.generator, device=self.device
         )
-        frames = self._take(env_ids, terrain, link_position, link_quaternion)
-        self.image[env_ids] = frames
-        self._waiting[:, env_ids] = frames
+        self.image[env_ids] = self._take(env_ids, terrain, link_position, link_quaternion)
         self.age[env_ids] = 0
         self._new[env_ids] = True
 
@@ -172,34 +167,16 @@ class DepthCamera:
 
         Returns (n,) bool: the worlds whose `image` is another one than before.
         """
-        config, fresh = self.config, self._new.clone()
+        period, fresh = self.config.period, self._new.clone()
         self.clock += ~fresh
         self.age += ~fresh
-        due = self._due(0) & ~fresh
-        env_ids = self._all if config.period == 1 and not bool(fresh.any()) else due.nonzero()[:, 0]
+        due = (self.clock % period == 0) & ~fresh
+        env_ids = self._all if period == 1 and not bool(fresh.any()) else due.nonzero()[:, 0]
         if len(env_ids):
-            frames = self._take(env_ids, terrain, link_position, link_quaternion)
-            if self._slots:
-                self._waiting[self._slot(env_ids, 0), env_ids] = frames
-            else:
-                self.image[env_ids] = frames
-                self.age[env_ids] = 0
-        arrived = due
-        if self._slots:
-            arrived = self._due(config.latency) & ~fresh
-            env_ids = arrived.nonzero()[:, 0]
-            self.image[env_ids] = self._waiting[self._slot(env_ids, config.latency), env_ids]
-            self.age[env_ids] = config.latency
+            self.image[env_ids] = self._take(env_ids, terrain, link_position, link_quaternion)
+            self.age[env_ids] = 0
         self._new.zero_()
-        return fresh | arrived
-
-    def _due(self, latency: int) -> Tensor:
-        """(n,) bool: was a frame taken `latency` steps ago?"""
-        return (self.clock - latency) % self.config.period == 0
-
-    def _slot(self, env_ids: Tensor, latency: int) -> Tensor:
-        number = torch.div(self.clock[env_ids] - latency, self.config.period, rounding_mode="floor")
-        return number % self._slots
+        return fresh | due
 
     def _take(
         self, env_ids: Tensor, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor
@@ -233,7 +210,6 @@ class DepthCamera:
     def _state(self) -> dict[str, Tensor]:
         return {
             "image": self.image,
-            "waiting": self._waiting,
             "clock": self.clock,
             "age": self.age,
             "new": self._new,

@@ -6,10 +6,15 @@ Off by default; meant for robustness work. Images are z-depths in metres, row 0 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
+
+BAND_COLUMNS = 2  #: the leftmost columns one of the two imagers may miss; drawn per image, 0 to this
+BLADE_PRESENCE = 0.3  #: probability of each blade of grass
+BLADE_DEPTH = (0.15, 0.6)  #: m
+BLADE_COLUMNS = (0.5, 1.5)  #: width
+BLADE_LEAN = 0.4  #: most columns sideways per row upwards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,31 +24,28 @@ class SensorConfig:
         0.005  #: m, standard deviation at 1 m; a stereo camera's grows with the square of depth
     )
     dropped: float = 0.01  #: share of pixels without a measurement
-    band_columns: int = 2  #: the leftmost columns one of the two imagers may miss; drawn per image, 0 to this
     blades: int = 6  #: most blades of grass before the camera in one image
-    blade_presence: float = 0.3  #: probability of each
-    blade_depth: tuple[float, float] = (0.15, 0.6)  #: m
-    blade_columns: tuple[float, float] = (0.5, 1.5)  #: width
-    blade_lean: float = 0.4  #: most columns sideways per row upwards
-    invalid: Literal["near", "far"] = "near"  #: what a missing measurement reads; a D435i writes 0
 
 
 def sense(depth: Tensor, config: SensorConfig, near: float, far: float, generator: torch.Generator) -> Tensor:
-    """Images (m, H, W) as the sensor reports them, in [near, far]. The input is left as it is."""
+    """Images (m, H, W) as the sensor reports them, in [near, far]. The input is left as it is.
+
+    What is not measured reads `near`: a D435i writes 0.
+    """
     if not config.enabled or depth.numel() == 0:
         return depth
     seen = _overgrown(depth, config, generator)
     normal = torch.randn(depth.shape, generator=generator, device=depth.device)
     seen = seen + config.noise_at_1m * seen.square() * normal
     missing = _uniform(depth.shape, generator, depth) < config.dropped
-    missing = missing | _band(depth, config, generator)
-    seen = torch.where(missing, near if config.invalid == "near" else far, seen)
+    missing = missing | _band(depth, generator)
+    seen = torch.where(missing, near, seen)
     return seen.clamp(near, far)
 
 
-def _band(depth: Tensor, config: SensorConfig, generator: torch.Generator) -> Tensor:
+def _band(depth: Tensor, generator: torch.Generator) -> Tensor:
     """(m, 1, W) mask of the blind columns on the left, their number drawn per image."""
-    width = _uniform((len(depth), 1, 1), generator, depth) * (config.band_columns + 1)
+    width = _uniform((len(depth), 1, 1), generator, depth) * (BAND_COLUMNS + 1)
     return torch.arange(depth.shape[2], device=depth.device) < width.floor()
 
 
@@ -53,9 +55,9 @@ def _overgrown(depth: Tensor, config: SensorConfig, generator: torch.Generator) 
     if config.blades == 0:
         return depth
     draw = lambda low, high: low + (high - low) * _uniform((images, config.blades, 1, 1), generator, depth)
-    root, lean = draw(0.0, float(width)), draw(-config.blade_lean, config.blade_lean)
-    tip, half_width = draw(0.0, float(height)), draw(*config.blade_columns) / 2
-    distance = torch.where(draw(0.0, 1.0) < config.blade_presence, draw(*config.blade_depth), torch.inf)
+    root, lean = draw(0.0, float(width)), draw(-BLADE_LEAN, BLADE_LEAN)
+    tip, half_width = draw(0.0, float(height)), draw(*BLADE_COLUMNS) / 2
+    distance = torch.where(draw(0.0, 1.0) < BLADE_PRESENCE, draw(*BLADE_DEPTH), torch.inf)
     above_ground = torch.arange(height - 1, -1, -1, device=depth.device)[:, None]
     column = torch.arange(width, device=depth.device) + 0.5
     on_blade = ((column - root - lean * above_ground).abs() <= half_width) & (above_ground <= height - tip)

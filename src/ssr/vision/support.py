@@ -79,22 +79,6 @@ def expected_deficiency(
 Rule = tuple[np.ndarray, np.ndarray]  # points (k, 2) in units of σ, weights (k,) that sum to 1
 
 
-def _grid() -> Rule:
-    """5 × 5 points at -2 … 2 σ with normalised Gaussian weights."""
-    return _square(np.arange(-2.0, 3.0), np.exp(-(np.arange(-2.0, 3.0) ** 2) / 2))
-
-
-def _hermite() -> Rule:
-    """3 × 3 Gauss–Hermite points: exact for smooth functions, which ρ is not."""
-    return _square(*np.polynomial.hermite_e.hermegauss(3))
-
-
-def _square(nodes: np.ndarray, weights: np.ndarray) -> Rule:
-    weights = weights / weights.sum()
-    points = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return points, np.outer(weights, weights).ravel()
-
-
 def _lattice(count: int, step: int) -> Rule:
     """Equally likely points of a Fibonacci lattice: no two share an x or a y.
 
@@ -108,12 +92,7 @@ def _lattice(count: int, step: int) -> Rule:
 
 
 _RULES: dict[str, Callable[[], Rule]] = {
-    "grid5": _grid,
-    "hermite3": _hermite,
-    "lattice21": lambda: _lattice(21, 13),
     "lattice34": lambda: _lattice(34, 21),
-    "lattice55": lambda: _lattice(55, 34),
-    "lattice89": lambda: _lattice(89, 55),
     "lattice144": lambda: _lattice(144, 89),
 }
 

@@ -62,7 +62,7 @@ class Watcher:
         self.layout = worlds.env.layouts.privileged
         scale = next(s for s in self.layout if s.name == "base_height_map").scale
         self.scale = torch.as_tensor(scale, dtype=torch.float32)  #: units of the layout per metre
-        ages = self.camera.config.latency + self.camera.config.period
+        ages = self.camera.config.period
         self.sums = torch.zeros(worlds.env.num_envs, ages, 5, dtype=torch.float64)
         self.best: dict[int, tuple[float, Glimpse]] = {}  #: by world, with how much there is to be seen
 
