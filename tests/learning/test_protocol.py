@@ -175,3 +175,14 @@ def test_every_rank_gets_frozen_networks_and_an_ending(climbing, tmp_path):
     assert ending.reason == "enough" and len(read_metrics(path)) == counters.iteration == 1
     with pytest.raises(UserError, match="Unknown network to freeze"):
         runner.launch(config, runner.train, run.path, config, runner.Origin(), ("eyes",))
+
+
+def test_the_encoder_learns_alone_from_walks_of_a_frozen_policy(tiny):
+    """A stage that freezes everything else spends nothing on it, and its metrics say so."""
+    env, algorithm = learner(tiny)
+    algorithm.freeze(("actor", "critics", "discriminators", "imagination"))
+    before = {k: v.clone() for k, v in algorithm.networks.state_dict().items()}
+    metrics = Trainer(env, algorithm).iterate()
+    changed = {k.split(".")[0] for k, v in algorithm.networks.state_dict().items() if not v.equal(before[k])}
+    assert changed == {"encoder", "decoders", "estimator"}
+    assert "encoder/base_map" in metrics and "kl" not in metrics and "discriminator_loss" not in metrics

@@ -126,7 +126,7 @@ class Imagination:
         errors = landing_errors(by_contact, self.ranks)
         self._judge(by_contact)
         loss = 0.0
-        if not empty:
+        if not empty and not self.optimizer.idle:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size
             for _ in range(MINIBATCHES):
                 loss += self._step(max(1, size)) / MINIBATCHES

@@ -65,6 +65,11 @@ class FlatAdam:
         self._adam = torch.optim.Adam([self._flat], lr=learning_rate, fused=True, betas=(0.9, 0.999))
 
     @property
+    def idle(self) -> bool:
+        """All of its networks are frozen: nothing can be learned."""
+        return self.frozen == self.networks.keys()
+
+    @property
     def learning_rate(self) -> float:
         return float(self._adam.param_groups[0]["lr"])
 

@@ -237,7 +237,7 @@ class SSR:
     # ---- learning ---------------------------------------------------------------------------------------
 
     def update(self, progress: float) -> dict[str, float]:
-        """Learn from the rollout: style, PPO, encoder, imagination."""
+        """Learn from the rollout: style, PPO, encoder, imagination; nothing is spent on frozen networks."""
         assert self.t == self.rollout.steps, "a rollout must be complete before an update"
         self.schedule.progress = progress
         release(self.networks.encoder)
@@ -247,29 +247,20 @@ class SSR:
             if self.style is not None:
                 reward = self.style.rewards(rollout.valid) * self.config.task.control_period
                 rollout.rewards["style"].copy_(torch.where(rollout.valid, reward, 0.0))
+        std = self.networks.actor.std.detach().clone()
         with clock("ppo"):
-            std = self.networks.actor.std.detach().clone()
-            batch = prepare(
-                rollout,
-                self.last_privileged,
-                self.networks.critics,
-                weights=self.weights,
-                config=self.config.ppo,
-                mirror=self._mirror(),
-                ranks=self.ranks,
-            )
-            terrain = rollout.terrain_type.flatten()
-            metrics |= independent_shares(batch.gain, batch.weight, terrain, tuple(self.weights), self.ranks)
-            metrics |= self.ppo.update(batch, std, self.schedule)
+            if not self.ppo.optimizer.idle:
+                metrics |= self._improve(std)
         with clock("encoder"):
             metrics |= edge_sight.of_rollout(rollout, self.networks, self.ranks)
-            mirrored = self.first_hidden[1] if self.mirrors_input else None
-            metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
+            if not self.encoder.optimizer.idle:
+                mirrored = self.first_hidden[1] if self.mirrors_input else None
+                metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
         with clock("imagination"):
             if self.imagination is not None:
                 metrics |= self.imagination.update()
         with clock("style"):
-            if self.style is not None:
+            if self.style is not None and not self.style.optimizer.idle:
                 metrics |= self.style.update()
         if self.average is not None:
             self.average.take_in()
@@ -279,6 +270,21 @@ class SSR:
         self._advance(metrics)
         self.t = 0
         return metrics
+
+    def _improve(self, std: Tensor) -> dict[str, float]:
+        """PPO on the rollout, and how much each stream has to say. std: (A,) of the policy that acted."""
+        batch = prepare(
+            self.rollout,
+            self.last_privileged,
+            self.networks.critics,
+            weights=self.weights,
+            config=self.config.ppo,
+            mirror=self._mirror(),
+            ranks=self.ranks,
+        )
+        terrain, streams = self.rollout.terrain_type.flatten(), tuple(self.weights)
+        shares = independent_shares(batch.gain, batch.weight, terrain, streams, self.ranks)
+        return shares | self.ppo.update(batch, std, self.schedule)
 
     def _advance(self, metrics: dict[str, float]) -> None:
         task = self.config.task
