@@ -42,6 +42,7 @@ def handmade(count: int = 3, **changes: object) -> Trials:
         "distance": np.full(count, 19.0, dtype=np.float32),
         "power": np.full(count, 100.0),
         "first_edge": np.full(count, OBSTACLES_FROM, dtype=np.float32),
+        "last_edge": np.full(count, 22.0, dtype=np.float32),
         "drift": np.zeros(count, dtype=np.float32),
         "walk_seconds": np.full(count, 17.0),
         "walk_distance": np.full(count, 16.0),

@@ -49,7 +49,8 @@ def test_every_row_has_every_measure_with_its_interval(reference: Path) -> None:
     for row in rows:
         assert row["trials"] == 4
         for column in (*OUTCOME, *GAIT, *WAY):
-            ends = () if column.measure in ("sfr_chance", "style_reference") else ("_low", "_high")
+            alone = ("sfr_chance", "style_reference", "rated", "walk_trials", "walk_seconds")
+            ends = () if column.measure in alone else ("_low", "_high")
             assert {column.measure + end for end in ("", *ends)} <= set(row)
         assert 0.1 < row["sfr_chance"] < 0.9
         assert row["success_low"] <= row["success"] <= row["success_high"]

@@ -9,6 +9,7 @@ from ssr.evaluation import store
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
+from ssr.evaluation.gait import settled
 from ssr.evaluation.measures import measure
 from ssr.evaluation.store import digest_of
 from ssr.robots import load
@@ -80,18 +81,25 @@ class Walk:
 def test_hand_worked_support_before_a_gap() -> None:
     # The gap begins at x = 1.5; the patch is 0.225 m long, ten rows 2.5 cm apart.
     walk = Walk("gap", 0.8)
-    places = {1.0: 1.0, 1.40: 0.9, 1.45: 0.7, 1.50: 0.5}
+    places = {1.0: 1.0, 1.40: 0.9, 1.45: 0.7, 1.50: 0.5, 1.20: 1.0, 0.3: 1.0}
     for k, x in enumerate(places):
         walk.swing_and_stand(k % 2, x)
     found = walk.recorder.footholds()
-    assert found.foot.tolist() == [0, 1, 0, 1]
+    assert found.foot.tolist() == [0, 1, 0, 1, 0, 1]
     assert found.position[:, 0] == pytest.approx(list(places), abs=1e-6)
     assert found.support == pytest.approx(list(places.values()), abs=1e-6)
 
-    trials = handmade(1, foothold_trial=found.world, foothold_support=found.support)
+    trials = handmade(
+        1,
+        first_edge=np.array([0.5], np.float32),  # so that only the landing at 0.3 m lies before
+        foothold_trial=found.world,
+        foothold_position=found.position,
+        foothold_support=found.support,
+    )
     measured = measure(FLAT, trials, Conditions())
-    assert measured["sfr"].value == pytest.approx(0.5)  # 1.0 and 0.9 are safe, 0.7 and 0.5 are not
-    assert measured["msr"].value == pytest.approx((1.0 + 0.9 + 0.7 + 0.5) / 4)
+    assert measured["sfr"].value == pytest.approx(3 / 5)  # 1.0 and 0.9 are safe, 0.7 and 0.5 are not
+    assert measured["sfr_all"].value == pytest.approx(4 / 6)
+    assert measured["msr"].value == pytest.approx((1.0 + 0.9 + 0.7 + 0.5 + 1.0) / 5)
 
 
 TREAD, RISE = 0.32, 0.13  #: m
@@ -161,15 +169,29 @@ def test_support_is_that_of_the_contact_not_of_a_later_moment() -> None:
     assert found.step.tolist() == [AIR]
 
 
-def test_a_brush_a_hop_and_a_stumble_are_no_footholds() -> None:
+@pytest.mark.parametrize("hop", [1, 2, 3])
+def test_a_foot_that_bounces_lands_once_where_it_stays(hop: int) -> None:
     walk = Walk("flat")
-    for _ in range(AIR):
-        walk.step((False, True), (0.0, 300.0))
-    walk.step((True, True), (200.0, 100.0))  # touches once,
-    walk.step((False, True), (0.0, 300.0))  # and is gone again
-    walk.step((True, True), (200.0, 100.0))  # after one step in the air
-    walk.step((True, True), (200.0, 100.0))
+    contacts = [False] * AIR + [True] + [False] * hop + [True] * STANCE
+    for k, contact in enumerate(contacts):
+        walk.position[0, 0, 0] = 0.01 * k
+        walk.step((contact, True), (200.0 if contact else 0.0, 100.0))
+    found = walk.recorder.footholds()
+    assert found.step.tolist() == [AIR + 1 + hop]
+    assert found.position[:, 0] == pytest.approx([0.01 * (AIR + 1 + hop)])
+    steps = np.diff(settled(np.array([True, *contacts])).astype(int))
+    assert (steps == 1).sum() == len(found.step), "cadence counts the same landings"
+
+
+def test_a_brush_and_a_stumble_are_no_footholds() -> None:
+    walk = Walk("flat")
+    for contact in [False] * AIR + [True] + [False] * AIR:  # touches once and is gone
+        walk.step((contact, True), (200.0 if contact else 0.0, 100.0))
     assert len(walk.recorder.footholds().world) == 0
+    stumble = Walk("flat")
+    for contact in [True] * STANCE + [False] * 3 + [True] * STANCE:
+        stumble.step((contact, True), (200.0 if contact else 0.0, 100.0))
+    assert len(stumble.recorder.footholds().world) == 0
 
 
 def test_peak_force_is_taken_per_stance_and_averaged() -> None:

@@ -1,12 +1,16 @@
 """A gait that is known exactly is measured exactly."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from handmade import handmade
 
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
-from ssr.evaluation.gait import WARM_UP, gait_of, settled
+from ssr.evaluation.gait import WARM_UP, GaitRecorder, gait_of, settled
 from ssr.evaluation.measures import measure
 from ssr.evaluation.places import scatter
 
@@ -83,6 +87,30 @@ def test_what_comes_after_a_fall_does_not_count_and_a_short_trial_says_nothing()
     walk = {f"walk_{name}": values[1:] for name, values in vars(two).items()}
     found = measure(Course.of("flat"), handmade(1, **walk), Conditions())
     assert np.isnan(found["cadence"].value)
+
+
+def test_a_broken_world_says_nothing_about_the_walk() -> None:
+    contact, x = stepper(stance=30, air=20, strides=4, speed=0.5)
+    sound, broken = GaitRecorder(1), GaitRecorder(1)
+    for k in range(len(x)):
+        now = step(contact[k], x[k], valid=True)
+        sound.observe(now)
+        broken.observe(now)
+    sound.observe(step(contact[-1], x[-1], valid=True))
+    broken.observe(step(~contact[-1], np.array([np.nan]), valid=False))
+    whole = torch.tensor([len(x) + 1])
+    for name, values in vars(broken.gait(whole, PERIOD)).items():
+        assert values == pytest.approx(getattr(sound.gait(whole, PERIOD), name)), name
+    assert broken.drift(whole) == pytest.approx([0.0])
+
+
+def step(contact: np.ndarray, x: np.ndarray, valid: bool) -> Any:
+    """What a recorder looks at of one control step of one robot."""
+    return SimpleNamespace(
+        feet=SimpleNamespace(contact=torch.from_numpy(contact)),
+        base_position=torch.tensor([[float(x[0]), 0.0, 0.8]]),
+        valid=torch.tensor([valid]),
+    )
 
 
 def test_drift_is_metres_to_the_side_per_ten_metres() -> None:

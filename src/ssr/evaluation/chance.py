@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from ssr.evaluation.courses import Course
-from ssr.evaluation.footholds import SAFE_SUPPORT
 from ssr.evaluation.worlds import seed_of, strips_for
+from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.robots.spec import Sole
 from ssr.task.terminations import GAP_DEPTH
 from ssr.terrain.registry import kind_named

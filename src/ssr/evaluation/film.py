@@ -13,11 +13,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
-from ssr.evaluation.footholds import SAFE_SUPPORT, Footholds, FootRecorder
+from ssr.evaluation.footholds import Footholds, FootRecorder
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, worlds_for
 from ssr.files import replacing
 from ssr.learning.footsteps import to_tile
+from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.physics.world import build_world, show_tile, terrain_name
 from ssr.pictures.offscreen import Disc, Offscreen, dress, onlooker
 from ssr.robots.spec import RobotSpec

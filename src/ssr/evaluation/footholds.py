@@ -13,8 +13,6 @@ from ssr.symmetry.layout import Layout
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
 
-SAFE_SUPPORT = 0.75  #: a foothold with more of its sole supported is safe
-
 
 @dataclass(frozen=True, kw_only=True)
 class Footholds:

@@ -80,15 +80,22 @@ def _sums(contact: np.ndarray, x: np.ndarray, first: int) -> tuple[float, ...]:
 
 
 class GaitRecorder:
-    """Keeps what n worlds' feet touched, and where their bases were."""
+    """Keeps what n worlds' feet touched, and where their bases were.
 
-    def __init__(self) -> None:
+    A step that is not valid has neither: it is taken for a repetition of the one before.
+    """
+
+    def __init__(self, worlds: int) -> None:
         self._contact: list[np.ndarray] = []
         self._position: list[np.ndarray] = []
+        self._touched, self._stood = np.zeros((worlds, 2), dtype=bool), np.zeros((worlds, 2), np.float32)
 
     def observe(self, transition: Transition) -> None:
-        self._contact.append(transition.feet.contact.numpy().copy())
-        self._position.append(transition.base_position[:, :2].numpy().copy())
+        valid = transition.valid.numpy()[:, None]
+        self._touched = np.where(valid, transition.feet.contact.numpy(), self._touched)
+        self._stood = np.where(valid, transition.base_position[:, :2].numpy(), self._stood)
+        self._contact.append(self._touched)
+        self._position.append(self._stood)
 
     def gait(self, steps: Tensor, period: float) -> WalkSums:
         """steps (n,): how many control steps each trial lasted."""

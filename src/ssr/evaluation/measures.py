@@ -9,14 +9,18 @@ import numpy as np
 
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
-from ssr.evaluation.footholds import SAFE_SUPPORT
 from ssr.evaluation.intervals import UNKNOWN, Estimate, per_trial, pooled, pooled_rate, wilson
-from ssr.evaluation.places import leading_feet, places, scatter
+from ssr.evaluation.places import among_obstacles, leading_feet, places, scatter
 from ssr.evaluation.trials import LEFT, Trials
+from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.terrain.registry import kind_named
 
 TRAVERSED = 0.8  #: share of the commanded distance that a traversal covers
 LEAST_WAY = 1.0  #: m; a shorter walk says nothing about drift
+LEAST_RATED = (
+    5  #: landings among the obstacles per trial on average; fewer are of those that fell at the first
+)
+LEAST_SCATTERED = 50  #: landings; fewer have a spread of their own by luck
 
 Row = dict[str, Any]
 WITH_SPREAD = ("ap", "pfcf")  #: measures whose spread between trials is reported too, as in Table 1
@@ -60,14 +64,22 @@ def _walk(trials: Trials, conditions: Conditions) -> dict[str, Estimate]:
 def _footholds(course: Course, trials: Trials) -> dict[str, Estimate]:
     """Support where a sole can lack it: not on slopes, whose ground a level patch would miss."""
     if course.terrain.inclined:
-        return {"sfr": UNKNOWN, "msr": UNKNOWN, "scatter": UNKNOWN}
-    n, support = trials.count, trials.foothold_support
-    safe = np.bincount(trials.foothold_trial, weights=support > SAFE_SUPPORT, minlength=n)
+        return {"sfr": UNKNOWN, "sfr_all": UNKNOWN, "msr": UNKNOWN, "scatter": UNKNOWN}
+    n, rated = trials.count, among_obstacles(trials)
+    trial, support = trials.foothold_trial[rated], trials.foothold_support[rated]
+    enough = len(trial) >= LEAST_RATED * n
     return {
-        "sfr": pooled_rate(safe, np.bincount(trials.foothold_trial, minlength=n)),
-        "msr": _per_sample(trials.foothold_trial, support, n, (0.0, 1.0)),
+        "sfr": _safe(trial, support, n) if enough else UNKNOWN,
+        "sfr_all": _safe(trials.foothold_trial, trials.foothold_support, n),
+        "msr": _per_sample(trial, support, n, (0.0, 1.0)) if enough else UNKNOWN,
         "scatter": _scatter(course, trials),
     }
+
+
+def _safe(trial: np.ndarray, support: np.ndarray, n: int) -> Estimate:
+    """Share of landings (f,) of n trials that are safe."""
+    safe = np.bincount(trial, weights=support > SAFE_SUPPORT, minlength=n)
+    return pooled_rate(safe, np.bincount(trial, minlength=n))
 
 
 def _scatter(course: Course, trials: Trials) -> Estimate:
@@ -75,7 +87,10 @@ def _scatter(course: Course, trials: Trials) -> Estimate:
     section = course.terrain.section and course.terrain.section(course.setting)
     if not section or not section.foothold:
         return UNKNOWN
-    return Estimate(value=scatter(places(section, trials), section.spacing), low=nan, high=nan)
+    found = places(section, trials)
+    if len(found) < LEAST_SCATTERED:
+        return UNKNOWN
+    return Estimate(value=scatter(found, section.spacing), low=nan, high=nan)
 
 
 def _lead(course: Course, trials: Trials) -> Estimate:
@@ -106,7 +121,9 @@ def row_of(course: Course, trials: Trials, conditions: Conditions) -> Row:
             row[f"{name}_std"] = _number(estimate.std)
     row["left_strip"] = int((trials.ending == LEFT).sum())
     row["mean_seconds"] = _number(float(trials.seconds.mean()))
-    row["footholds"] = len(trials.foothold_trial)
+    row["footholds"], row["rated"] = len(trials.foothold_trial), int(among_obstacles(trials).sum())
+    row["walk_trials"] = int((trials.walk_seconds > 0).sum())
+    row["walk_seconds"] = _number(float(trials.walk_seconds.sum()))
     return row
 
 

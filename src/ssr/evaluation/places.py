@@ -16,6 +16,16 @@ def past_edge(trials: Trials) -> np.ndarray:
     return trials.foothold_position[:, 0].astype(np.float64) - edges
 
 
+def among_obstacles(trials: Trials, margin: float = 0.0) -> np.ndarray:
+    """(f,) bool: footholds with their centre between the first and the last edge, or `margin` m outside.
+
+    The run-up and the ground behind are level: whoever marches there has put no foot among obstacles.
+    """
+    x = past_edge(trials)
+    span = (trials.last_edge - trials.first_edge).astype(np.float64)[trials.foothold_trial]
+    return (x > -margin) & (x < span + margin)
+
+
 def leading_feet(crossing: Crossing, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
     """How often each trial crossed an obstacle (n,), and how often with the right foot first (n,).
 
@@ -38,9 +48,9 @@ def places(section: Section, trials: Trials) -> np.ndarray:
     """Sole centres (m) from the near edge of the obstacle they are on or closest to."""
     x = past_edge(trials)
     if section.extent == section.spacing:
-        return x[x > 0] % section.spacing
+        return x[among_obstacles(trials)] % section.spacing
     centre, half = section.extent / 2, section.spacing / 2
-    return (x[x > -section.margin] - centre + half) % section.spacing - half + centre
+    return (x[among_obstacles(trials, section.margin)] - centre + half) % section.spacing - half + centre
 
 
 def scatter(found: np.ndarray, period: float) -> float:

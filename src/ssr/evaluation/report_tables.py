@@ -8,7 +8,7 @@ from typing import Any
 
 from ssr.evaluation.conditions import AVERAGE
 from ssr.evaluation.figures.style import colour
-from ssr.evaluation.measures import TRAVERSED, Row
+from ssr.evaluation.measures import LEAST_RATED, LEAST_SCATTERED, TRAVERSED, Row
 from ssr.evaluation.paper import TABLE_1
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import GAIT, OUTCOME, WAY, Column, all_courses, texts, typical
@@ -85,18 +85,21 @@ def _outcome_words(result: Results) -> str:
 <b>success</b>: {c.seconds:g} s without a fall; a robot that stands still succeeds.
 <b>traversal</b>: success and at least {least:g} m covered. <b>speed</b>: until the trial ended.
 <b>SFR</b>: share of footholds with more than 75 % of the sole supported at contact; <b>chance</b>: the
-same of soles put down anywhere on the strip. <b>MSR</b>: mean support.
+same of soles put down anywhere on the strip. <b>MSR</b>: mean support. Both are of the <b>rated</b>
+landings, those between the first edge and the last; below {LEAST_RATED} of them per trial nothing is said.
 <b>AP</b>: mean Σ|τ·q̇|. <b>PFCF</b>: mean over stances of the largest contact force.
 Small figures: 95 % intervals. ★: beyond the training curriculum. {drawn}</p>"""
 
 
-GAIT_WORDS = """<p class='soft'>
-After the first three seconds. <b>cadence</b>: landings of either foot; <b>step</b>: metres between two of
+GAIT_WORDS = f"""<p class='soft'>
+After the first three seconds, of the trials that last longer: <b>walks</b> and their seconds <b>in all</b>.
+Who fell before is not among them. <b>cadence</b>: landings of either foot; <b>step</b>: metres between two of
 them. <b>air</b>, <b>stance</b>: how long a foot is off and on the ground in each step; <b>both feet</b>,
 <b>flight</b>: share of the time with both feet on the ground, and with none.
 <b>speed ÷ command</b>: 100 % walks as told. <b>drift</b>: how far to the side it ends, nobody steering.
 <b>scatter</b>: standard deviation of landings along the tread, around the circle that a tread is; above
-0.4 treads they lie anywhere. <b>right foot leads</b>: over gaps, onto platforms and onto the first tread.
+0.4 treads they lie anywhere, and below {LEAST_SCATTERED} landings it is not given.
+<b>right foot leads</b>: over gaps, onto platforms and onto the first tread.
 <b>style</b>: reward as the run's own discriminators pay it, beside what they pay the reference motion.</p>"""
 
 

@@ -33,10 +33,13 @@ OUTCOME = (
     Column("sfr", "SFR", "%", 100, 1, 0),
     Column("sfr_chance", "chance", "%", 100, 0),
     Column("msr", "MSR", "%", 100, 1, 0),
+    Column("rated", "rated", "landings", 1, 0),
     Column("ap", "AP", "W", 1, 0, 0),
     Column("pfcf", "PFCF", "N", 1, 0, 0),
 )
 GAIT = (
+    Column("walk_trials", "walks", "n", 1, 0),
+    Column("walk_seconds", "in all", "s", 1, 0),
     Column("cadence", "cadence", "1/s", 1, 2, 2),
     Column("step_length", "step", "m", 1, 2, 2),
     Column("air_time", "air", "s", 1, 2, 2),
@@ -54,10 +57,9 @@ WAY = (
 )
 #: what 80 columns hold
 SHOWN = tuple(column for column in OUTCOME if column.measure not in ("distance", "msr"))
-SHORT = {"speed_share": "speed\n%", "drift": "drift\nm/10", "double_support": "both\n%"}
-SHOWN_GAIT = tuple(
-    c for c in (*GAIT, *WAY) if c.measure not in ("stance_time", "lead_right", "style_reference")
-)
+SHORT = {"speed_share": "speed\n%", "drift": "drift\nm/10", "double_support": "both\n%", "rated": "rated"}
+IN_REPORT_ONLY = ("stance_time", "lead_right", "style_reference", "walk_seconds")
+SHOWN_GAIT = tuple(column for column in (*GAIT, *WAY) if column.measure not in IN_REPORT_ONLY)
 
 
 def texts(row: Row, column: Column) -> tuple[str, str]:

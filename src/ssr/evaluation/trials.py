@@ -34,6 +34,7 @@ class Trials:
     distance: np.ndarray  #: (n,) float32, m along the strip
     power: np.ndarray  #: (n,) float64, W, mean over the trial
     first_edge: np.ndarray  #: (n,) float32, m, where the obstacles of its strip begin
+    last_edge: np.ndarray  #: (n,) float32, m, where they end
     drift: np.ndarray  #: (n,) float32, m to the left, from the first step to the last
     walk_seconds: np.ndarray  #: (n,) float64; this and the next five as in `gait.WalkSums`
     walk_distance: np.ndarray  #: (n,) float64, m
@@ -115,7 +116,7 @@ def follow(
     env, chunk = worlds.env, worlds.env.num_envs
     total = env.config.control_steps(worlds.conditions.seconds)
     actor.begin(chunk)
-    recorder, walk = FootRecorder(chunk, env.layouts.privileged), GaitRecorder()
+    recorder, walk = FootRecorder(chunk, env.layouts.privileged), GaitRecorder(chunk)
     style = StyleMeter(discriminators, chunk, env.config.control_period)
     ending = torch.full((chunk,), LASTED, dtype=torch.int8)
     steps = torch.zeros(chunk, dtype=torch.int32)
@@ -149,6 +150,7 @@ def follow(
         distance=distance[mine].numpy(),
         power=(work / steps.clamp(min=1))[mine].numpy(),
         first_edge=env.field.first_edge[mine].numpy().copy(),
+        last_edge=env.field.last_edge[mine].numpy().copy(),
         drift=walk.drift(steps)[mine],
         style_paid=style.paid[mine],
         style_windows=style.windows[mine],

@@ -36,9 +36,9 @@ def pressed(transition: Transition, rules: TouchdownRules) -> Tensor:
 class Touchdowns(NamedTensors):
     """Follows both feet of n worlds in whole control steps.
 
-    Every landing is a touchdown, and every contact ends a swing. Where only `valid` ones are asked for, a
-    landing must be `pressed`, and a swing whose contact is not valid goes on until one is: what a foot
-    brushes on its way is not the place it goes to.
+    Every landing is a touchdown, and where only `valid` ones are asked for it must be `pressed`. A contact
+    that is none leaves its swing open: a foot that bounces lands with its second contact, and what it brushes
+    on its way is not the place it goes to.
     """
 
     TENSORS = ("air_steps", "landing", "landing_point")
@@ -61,7 +61,7 @@ class Touchdowns(NamedTensors):
             self.landing = self.landing & pressed(transition, self.rules)
         point = feet.position[..., :2]
         self.landing_point = torch.where(self.landing.unsqueeze(-1), point, self.landing_point)
-        over = feet.contact & (confirmed | ~flown) if self.valid else feet.contact
+        over = feet.contact & (confirmed | ~flown)
         self.air_steps = torch.where(over, 0, self.air_steps + ~feet.contact)
         self.restart(transition.ended | ~transition.valid)
         return confirmed

@@ -14,7 +14,7 @@ import viser
 
 from ssr import rotation
 from ssr.evaluation.film import BAD, FEET, GOOD
-from ssr.evaluation.footholds import SAFE_SUPPORT
+from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile

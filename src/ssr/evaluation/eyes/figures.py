@@ -12,7 +12,7 @@ from ssr.evaluation.eyes.landings import DROP, RISE, free
 from ssr.evaluation.eyes.looks import CAMERAS
 from ssr.evaluation.eyes.phantom import STAIRS
 from ssr.evaluation.eyes.record import Eyes
-from ssr.evaluation.eyes.table import SHARES, courses, known, of_course
+from ssr.evaluation.eyes.table import SHARES, courses, of_course
 from ssr.evaluation.figures.style import COLOURS, GROUND, GROUND_EDGE, colour, figure, tidy
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.table import two_lines
@@ -226,7 +226,7 @@ def cameras(eyes: Eyes) -> Figure:
 
 
 def _bar(axes: Axes, row: Row, name: str, at: float) -> None:
-    if known(row, name) is None:
+    if row[name] is None:
         return
     value, low, high = (100 * row[f"{name}{end}"] for end in ("", "_low", "_high"))
     at += 0.27 * (CAMERAS.index(row["camera"]) - 1)

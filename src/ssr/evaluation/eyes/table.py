@@ -12,7 +12,6 @@ from ssr.evaluation.table import two_lines
 
 NOTHING = "–"
 SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe"))
-FEW = 5  #: landings per trial; fewer are mostly those before the first obstacle
 
 
 def with_interval(row: Row | None, name: str) -> tuple[str, str]:
@@ -26,11 +25,6 @@ def with_interval(row: Row | None, name: str) -> tuple[str, str]:
 def _signed(value: float | None) -> str:
     text = NOTHING if value is None else f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
-
-
-def known(row: Row, name: str) -> float | None:
-    """A share of a row of `Eyes.cameras`, unless too few landings say nothing about safe ones."""
-    return None if name == "sfr" and row["footholds"] < FEW * row["trials"] else row[name]
 
 
 def courses(eyes: Eyes) -> list[Course]:
@@ -53,7 +47,7 @@ def by_camera(eyes: Eyes, course: Course) -> list[tuple[str, ...]]:
     """Columns of three: the camera, and with it success, traversal and safe footholds in %."""
     rows = of_course(eyes.cameras, course)
     text = lambda value: NOTHING if value is None else f"{100 * value:.0f}"
-    shares = [tuple(text(known(row, name)) for row in rows) for name, _ in SHARES]
+    shares = [tuple(text(row[name]) for row in rows) for name, _ in SHARES]
     return [tuple(row["camera"] for row in rows), *shares]
 
 
