@@ -86,8 +86,8 @@ def made(tmp_path: Path) -> Results:
         name="walker", folder=tmp_path, digest="0" * 64, conditions=Conditions(), robot="x2", run=tmp_path
     )
     for course in course_sets()["sweep"]:
-        trials = handmade(4, **stepping((0, RIGHT, 1.7), (0, LEFT, 2.6), (1, RIGHT, 1.8)))
-        result.put(row_of(course, trials, Conditions()))
+        trials = handmade(2, **stepping(*((k % 2, k // 2 % 2, 1.7 + 0.3 * k) for k in range(12))))
+        result.put(row_of(course, trials, Conditions()) | {"sfr_chance": 0.4})
     return result
 
 
@@ -100,6 +100,8 @@ def test_every_figure_can_be_drawn(made: Results) -> None:
         "paths": np.random.default_rng(0).random((10, 2, 5, 2)).tolist(),
         "lasted": [[True, False]] * 10,
         "end_error": [1.0] * 10,
+        "turned_share": [None] * 8 + [0.97, 0.95],
+        "falls": [0.5] * 10,
         "asymmetry": [0.1] * 10,
     }
     lines = [

@@ -11,7 +11,7 @@ import torch
 from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
-from ssr.evaluation.directions import commands, mirror_partners, walk
+from ssr.evaluation.directions import Paths, commands, mirror_partners, walk
 from ssr.evaluation.measures import measure
 from ssr.evaluation.trials import FELL, Trials, run_trials
 from ssr.evaluation.worlds import TrialWorlds, strips_for
@@ -59,6 +59,15 @@ def test_marching_on_flat_ground_gives_supported_footholds_of_both_feet() -> Non
     assert trials.foothold_support.mean() > 0.9
     weight = 9.81 * 39.0
     assert 0.5 * weight < trials.stance_peak.mean() < 3.0 * weight
+
+
+@pytest.mark.parametrize("who", ["stepper", "fall"])
+def test_who_never_reaches_the_stairs_has_no_rate_of_safe_footholds_there(who: str) -> None:
+    stairs, conditions = Course.of("stairs_down", 0.15, 0.30), Conditions(seconds=3.0)
+    trials = run_trials(subject.load(f"scripted:{who}"), stairs, conditions, 0, 4, chunk=4)
+    measured = measure(stairs, trials, conditions)
+    assert np.isnan([measured[name].value for name in ("sfr", "msr", "scatter")]).all()
+    assert np.isnan(measured["sfr_all"].value) or measured["sfr_all"].value > 0.9, "level ground is safe"
 
 
 @pytest.mark.parametrize("who", ["stepper", "network"])
@@ -223,7 +232,17 @@ def test_standing_still_is_symmetric_and_far_from_where_it_was_sent(monkeypatch)
     assert paths.lasted.all()
     assert paths.asymmetry().max() < 0.05
     assert paths.end_error()[0] == pytest.approx(0.6, abs=0.05)
-    assert paths.end_error()[8] < 0.05
+    assert paths.end_error()[8] < 0.05, "on the spot it is where it was sent"
+    assert paths.turned_share()[0] is None and not paths.falls().any()
+    assert paths.turned_share()[8:] == pytest.approx([0.0, 0.0], abs=0.05), "but it has not turned"
+
+
+def test_turns_count_by_what_was_asked_and_falls_are_told() -> None:
+    turned = np.zeros((10, 1), dtype=np.float32)
+    turned[8:, 0] = 6.4, -3.2
+    paths = Paths(position=np.zeros((10, 1, 5, 2)), turned=turned, lasted=np.arange(10)[:, None] != 9)
+    assert paths.turned_share()[8:] == pytest.approx([1.0, 0.5])
+    assert paths.falls().tolist() == [0.0] * 9 + [1.0]
 
 
 @pytest.mark.parametrize(

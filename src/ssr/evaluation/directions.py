@@ -40,6 +40,7 @@ class Paths:
     """Where the base went; c commands, r repeats, t control steps."""
 
     position: np.ndarray  #: (c, r, t, 2) float32, m, from the start, x along the first heading
+    turned: np.ndarray  #: (c, r) float32, rad to the left in all, until the end or the fall
     lasted: np.ndarray  #: (c, r) bool; where a robot fell, its last position is repeated
 
     def means(self) -> np.ndarray:
@@ -50,6 +51,16 @@ class Paths:
         """(c,) m between where the robot was to be in the end and where it was, mean over the repeats."""
         aim = np.array([(v[0] * SECONDS, v[1] * SECONDS) for v in commands()])
         return np.linalg.norm(self.position[:, :, -1] - aim[:, None], axis=-1).mean(axis=1)
+
+    def turned_share(self) -> list[float | None]:
+        """Of each command, angle turned ÷ angle asked for, mean over the repeats; None where none was."""
+        asked = [turn * SECONDS for _, _, turn in commands()]
+        means = self.turned.mean(axis=1).tolist()
+        return [mean / angle if angle else None for mean, angle in zip(means, asked, strict=True)]
+
+    def falls(self) -> np.ndarray:
+        """(c,) share of the repeats that fell."""
+        return 1.0 - self.lasted.mean(axis=1)
 
     def asymmetry(self) -> np.ndarray:
         """(c,) m, root mean square distance between a mean path and its partner's mirror image."""
@@ -95,16 +106,20 @@ def walk(subject: Subject, seed: int) -> Paths:
     fallen = torch.zeros(count, dtype=torch.bool)
     places: list[torch.Tensor] = []
     origin = env.simulator.state().base_position[:, :2].clone()
-    heading: torch.Tensor | None = None
+    heading, turned = env.simulator.state().yaw.clone(), torch.zeros(count)
+    faced = heading
     for _ in range(env.config.control_steps(SECONDS)):
         transition = worlds.step(actor.act(observation))
+        # The difference of two headings half a turn to either side, so that whole turns add up.
+        swung = torch.remainder(transition.base_yaw - faced + pi, 2 * pi) - pi
+        turned += torch.where(fallen | ~transition.valid, 0.0, swung)
+        faced = transition.base_yaw.clone()
         fallen |= transition.terminated
-        heading = transition.base_yaw.clone() if heading is None else heading
         places.append(transition.base_position[:, :2].clone())
         observation = worlds.observe()
-    assert heading is not None
     moved = torch.stack(places, dim=1) - origin[:, None]
     return Paths(
         position=to_yaw(heading, moved).numpy().reshape(len(asked), REPEATS, -1, 2).astype(np.float32),
+        turned=turned.numpy().reshape(len(asked), REPEATS),
         lasted=~fallen.numpy().reshape(len(asked), REPEATS),
     )

@@ -260,5 +260,7 @@ def _directions(
         "paths": rounded(paths.position[:, :, every - 1 :: every]),
         "lasted": paths.lasted.tolist(),
         "end_error": rounded(paths.end_error()),
+        "turned_share": [None if share is None else round(share, 3) for share in paths.turned_share()],
+        "falls": rounded(paths.falls()),
         "asymmetry": rounded(paths.asymmetry()),
     }

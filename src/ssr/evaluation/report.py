@@ -36,7 +36,8 @@ FIGURES: tuple[tuple[Draw, str, str], ...] = (
     (
         footholds.safe_rate,
         "Safe footholds",
-        "Share of footholds with more than 75 % of the sole supported at contact. Paper: Fig. 6b.",
+        "Share of footholds between the first edge and the last with more than 75 % of the sole supported at "
+        "contact. Dashed: the same of soles put down anywhere there. Paper: Fig. 6b.",
     ),
     (
         footholds.over_training,
@@ -49,7 +50,8 @@ FIGURES: tuple[tuple[Draw, str, str], ...] = (
         "Controllability and symmetry",
         "Paths of the base on open ground, seen from above, with the nominal robot: single trials thin, "
         "their mean thick. Dashed: as told. Asymmetry is the distance between a path and the mirror image of "
-        "its mirrored command's path. Paper: Fig. 7a.",
+        "its mirrored command's path. Who stands still ends where a turn ends: so its angle is told. "
+        "Paper: Fig. 7a.",
     ),
     (
         symmetry.lead,

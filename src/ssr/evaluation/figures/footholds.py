@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ssr.evaluation.courses import Course, course_sets
@@ -20,6 +22,7 @@ from ssr.terrain.registry import all_kinds
 
 KERNEL = 0.015  #: m, standard deviation of the density's Gaussian kernel
 SOLE = 0.225  #: m, length of the support patch
+CHANCE = "#b23a48"
 SAFE_MSR = 0.75  #: the crossing of Fig. 6c
 
 
@@ -100,10 +103,11 @@ def _profile(axes: Axes, x: list[float], z: list[float]) -> None:
 
 
 def safe_rate(results: Sequence[Results]) -> Figure | None:
-    """Fig. 6b: the share of safe footholds on every named course."""
+    """Fig. 6b: the share of safe footholds on every named course, and that of feet put anywhere."""
     sets = course_sets()
     named = {*sets["table2"], *sets["standard"]}
-    tried = [course for course in all_courses(results) if _stepped(results, course)]
+    rated = lambda course: any((row := r.find(course)) and row["sfr"] is not None for r in results)
+    tried = [course for course in all_courses(results) if rated(course)]
     courses = [c for c in tried if c in named] or tried
     if not courses:
         return None
@@ -120,13 +124,15 @@ def safe_rate(results: Sequence[Results]) -> Figure | None:
             at = k + (number - (len(results) - 1) / 2) * width
             axes.bar(at, value, width * 0.92, color=colour(number), alpha=0.85)
             axes.errorbar(at, value, yerr=[[value - low], [high - value]], color="#222", lw=0.9, capsize=2)
+            if (chance := row.get("sfr_chance")) is not None:
+                axes.plot(k + np.array([-0.45, 0.45]), [100 * chance] * 2, "--", color=CHANCE, lw=1.4)
     axes.set_xticks(range(len(courses)), [two_lines(course) for course in courses], fontsize=7)
     axes.set_ylim(0, 102)
     axes.set_ylabel("safe footholds (%)", fontsize=8)
+    handles: list[Artist] = [Line2D([], [], ls="--", color=CHANCE, label="feet put anywhere")]
     if len(results) > 1:
-        handles = [Patch(color=colour(number)) for number in range(len(results))]
-        names = [result.name for result in results]
-        made.legend(handles, names, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
+        handles += [Patch(color=colour(k), label=result.name) for k, result in enumerate(results)]
+    made.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
     return made
 
 

@@ -43,13 +43,25 @@ def paths(results: Sequence[Results]) -> Figure | None:
         _square(turning, max(0.3, 1.15 * np.abs(positions[8:]).max()))
         turning.legend(fontsize=7, frameon=False, loc="upper right")
         lasted = np.array(found["lasted"])
-        uneven, off = np.mean(found["asymmetry"]), np.mean(found["end_error"])
+        uneven, off = np.mean(found["asymmetry"]), np.array(found["end_error"])
         walking.set_title(f"{result.name}: eight directions, {seconds:g} s", fontsize=9)
         turning.set_title(f"turning on the spot, {seconds:g} s", fontsize=9)
-        walking.set_xlabel(f"to the right (m)\n{lasted.sum()} of {lasted.size} trials stayed up", fontsize=8)
-        measured = f"asymmetry {uneven:.2f} m, off at the end {off:.2f} m"
-        turning.set_xlabel(f"to the right (m)\n{measured}", fontsize=8)
+        straight, turns = commands[:, 2] == 0, commands[:, 2] != 0
+        measured = f"off at the end {off[straight].mean():.2f} m, asymmetry of all {uneven:.2f} m"
+        walking.set_xlabel(f"to the right (m)\n{measured}, {_upright(lasted[straight])}", fontsize=8)
+        shares = [share for share in found["turned_share"] if share is not None]
+        measured = f"turned {_percent(shares)} % of what was asked, off {off[turns].mean():.2f} m"
+        turning.set_xlabel(f"to the right (m)\n{measured}, {_upright(lasted[turns])}", fontsize=8)
     return made
+
+
+def _upright(lasted: np.ndarray) -> str:
+    return f"{lasted.sum()} of {lasted.size} stayed up"
+
+
+def _percent(shares: Sequence[float]) -> str:
+    """`97 and 95`"""
+    return " and ".join(f"{100 * share:.0f}" for share in shares)
 
 
 def _square(axes: Axes, reach: float) -> None:
