@@ -19,9 +19,13 @@ from ssr.evaluation.eyes import record
 from ssr.evaluation.eyes.examine import Examination, examine, phantom_row
 from ssr.evaluation.eyes.looks import WatchedWalk
 from ssr.evaluation.eyes.phantom import edges_of, phantom, shares_of, tread_of
+from ssr.evaluation.eyes.sight import blurred
 from ssr.evaluation.trials import FELL, LASTED
 from ssr.evaluation.worlds import strips_for, worlds_for
+from ssr.learning.edge_sight import correlation, moments
+from ssr.symmetry.vectors import BASE_MAP
 from ssr.terrain.tile import Tile
+from ssr.vision.heightmap import BASE_X
 
 UP, DOWN = Course.of("stairs_up", 0.13, 0.32), Course.of("stairs_down", 0.13, 0.32)
 GAP, PLATFORM = Course.of("gap", 0.45), Course.of("platform", 0.22)
@@ -123,6 +127,34 @@ def test_the_camera_sees_the_phantom_and_the_ground_stays(run: Path) -> None:
     assert (plain.depth - moved.depth).abs().max() > 0.1
 
 
+def maps_of(course: Course) -> torch.Tensor:
+    """(m, 180) true height maps of a robot that walks along the middle of a strip."""
+    along, across = np.linspace(*BASE_X, BASE_MAP[0]), np.zeros(BASE_MAP[1])
+    places = np.arange(4.0, 12.0, 0.07)
+    rows = [np.repeat(heights(strip(course), x + along)[:, None], len(across), 1).ravel() for x in places]
+    return torch.from_numpy(np.clip(rows - np.median(rows, 1, keepdims=True), -1.0, 1.0)).float()
+
+
+def test_a_blurred_map_passes_for_seeing_gaps_and_not_for_seeing_stairs() -> None:
+    floor = {}
+    for course in DECEIVED:
+        true = maps_of(course)
+        sums = moments(blurred(true), true).double().sum(0)
+        floor[course] = float(correlation(sums, len(true)))
+    assert floor[UP] < 0.3 and floor[DOWN] < 0.3
+    assert 0.5 < floor[GAP] < 0.9 and 0.5 < floor[PLATFORM] < 0.9
+
+
+def test_a_blur_averages_half_a_metre_along_the_way_and_nothing_across() -> None:
+    one = torch.zeros(BASE_MAP)
+    one[8, 3] = 1.0
+    spread = blurred(one.flatten()[None]).view(BASE_MAP)
+    assert spread[6:11, 3].tolist() == pytest.approx([0.2] * 5)
+    assert float(spread.sum()) == pytest.approx(1.0)
+    level = torch.full((1, one.numel()), 0.3)
+    assert torch.allclose(blurred(level), level)
+
+
 def test_a_blind_camera_shows_nothing(run: Path) -> None:
     worlds = worlds_for(subject.load(str(run)), GAP, Conditions(seconds=1.0, blind=True), 0, 2, 2)
     for observation in (worlds.begin(), worlds.observe()):
@@ -155,13 +187,17 @@ def test_a_record_is_read_as_it_was_written_and_another_format_is_refused(
         record.load(tmp_path / "eyes.json")
 
 
-def test_the_report_has_a_chapter_about_the_eyes_of_the_same_policy_only(examined: Path) -> None:
+def test_the_report_has_a_chapter_about_the_eyes_of_the_same_policy_and_code_only(
+    examined: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried = subject.load(str(examined))
     known = results.Results(
         name="x", folder=examined, digest="", conditions=Conditions(), policy=tried.digest, run=examined
     )
     assert "Do the feet follow the eyes?" in report.page([known])
     assert "eyes" not in report.page([replace(known, policy="another")])
+    monkeypatch.setattr(record, "own_code", lambda: "other code")
+    assert "eyes" not in report.page([known])
     assert "Do the feet follow the eyes?" in (examined / "eyes" / "eyes.html").read_text()
 
 

@@ -11,6 +11,7 @@ from ssr.evaluation.eyes import figures
 from ssr.evaluation.eyes.looks import FREEZE
 from ssr.evaluation.eyes.phantom import TREAD
 from ssr.evaluation.eyes.record import Eyes
+from ssr.evaluation.eyes.sight import SMEAR
 from ssr.evaluation.eyes.table import HEADINGS, by_camera, courses, seen
 from ssr.evaluation.figures.style import inline
 
@@ -43,7 +44,8 @@ PICTURES: tuple[tuple[Callable[[Eyes], Figure | None], str, str], ...] = (
     (
         figures.by_age,
         "As the image grows old",
-        "Between two images the memory must carry on what was seen; bands are 95 % intervals.",
+        "Between two images the memory must carry on what was seen; bands are 95 % intervals. Dotted: the "
+        "true map, blurred.",
     ),
 )
 
@@ -83,9 +85,11 @@ def _head(name: str, unit: str) -> str:
 def _definitions() -> str:
     return f"""<p class='soft'>
 <b>edges seen</b>: correlation of the decoded height map's sawtooth with the true one's, the sawtooth being
-what is left of a map without the plane that fits it best: 1 for the true map, 0 for its ramp.
+what is left of a map without the plane and the bends x², x³ along the way that fit it best: 1 for the true
+map, 0 for its ramp. <b>blur</b>: what the true map would get, averaged over {SMEAR:g} m along the way; who
+is no better sees where ground rises and falls, and no edge.
 <b>error</b>: root mean square of decoded minus true heights.
 <b>feet follow</b>: how far landings move for each centimetre that the camera shows the edges moved: 1 for
 feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * TREAD:g} cm where
 there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for each
-camera. Small figures: 95 % intervals.</p>"""
+camera, and <b>chance</b>, what feet put anywhere would get. Small figures: 95 % intervals.</p>"""

@@ -13,17 +13,17 @@ from rich.console import Console
 
 from ssr.errors import UserError
 from ssr.evaluation import subject
+from ssr.evaluation.chance import safe_by_chance
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.evaluate import progress_bar
 from ssr.evaluation.eyes.landings import Footfalls, at_edges, on_treads, slope
 from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, WatchedWalk, looks_at, under
 from ssr.evaluation.eyes.phantom import STAIRS, shares_of, tread_of
-from ssr.evaluation.eyes.record import EYES, Eyes
-from ssr.evaluation.eyes.sight import Glimpse, Sight, edges_seen, map_error
+from ssr.evaluation.eyes.record import EYES, Eyes, own_code
+from ssr.evaluation.eyes.sight import BLURRED, Glimpse, Sight, edges_seen, map_error
 from ssr.evaluation.intervals import Estimate, wilson
 from ssr.evaluation.measures import Row, row_of
-from ssr.evaluation.store import code_digest
 from ssr.evaluation.trials import FELL
 from ssr.evaluation.workers import work
 from ssr.evaluation.worlds import CHUNK
@@ -70,7 +70,7 @@ def examine(request: Examination, console: Console) -> Eyes:
     eyes = Eyes(
         name=tried.name,
         policy=tried.digest,
-        code=code_digest(),
+        code=own_code(),
         robot=tried.robot.name,
         iteration=tried.iteration,
         conditions=request.conditions,
@@ -84,9 +84,10 @@ def examine(request: Examination, console: Console) -> Eyes:
         if len(shares_of(course)) > 1:
             deceived = {share: looks["open", share] for share in shares_of(course)}
             eyes.phantoms.append(label | phantom_row(course, deceived))
+        chance = None if course.terrain.inclined else round(safe_by_chance(course, tried.robot.sole), 4)
         for camera in CAMERAS:
-            conditions = under(request.conditions, camera)
-            eyes.cameras.append(row_of(course, looks[camera, 0.0].trials, conditions) | {"camera": camera})
+            row = row_of(course, looks[camera, 0.0].trials, under(request.conditions, camera))
+            eyes.cameras.append(row | {"camera": camera, "sfr_chance": chance})
     eyes.save(request.target)
     return eyes
 
@@ -122,16 +123,21 @@ def _walks(
 
 
 def sight_row(sight: Sight) -> Row:
-    """Edge sight and map error (m) in all and by age of the image in control steps, and a few moments."""
+    """Edge sight and map error (m) in all and by age of the image in control steps, and a few moments.
+
+    blurred: the edge sight that the true maps of the same frames would have, blurred.
+    """
     ages = range(sight.sums.shape[1])
     return {
         **_interval("edge_sight", edges_seen(sight.sums.sum(axis=1))),
+        "blurred": _number(edges_seen(sight.sums.sum(axis=1), BLURRED).value),
         "map_error": _number(map_error(sight.sums)),
         "maps": int(sight.sums[..., 4].sum()),
         "by_age": [
             {
                 "age": age,
                 **_interval("edge_sight", edges_seen(sight.sums[:, age])),
+                "blurred": _number(edges_seen(sight.sums[:, age], BLURRED).value),
                 "map_error": _number(map_error(sight.sums[:, age])),
             }
             for age in ages

@@ -6,21 +6,22 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ssr.evaluation.eyes.landings import DROP, RISE, free
 from ssr.evaluation.eyes.looks import CAMERAS
 from ssr.evaluation.eyes.phantom import STAIRS
 from ssr.evaluation.eyes.record import Eyes
-from ssr.evaluation.eyes.table import SHARES, courses, of_course
-from ssr.evaluation.figures.style import COLOURS, GROUND, GROUND_EDGE, colour, figure, tidy
+from ssr.evaluation.eyes.table import courses, of_course
+from ssr.evaluation.figures.style import CHANCE, COLOURS, GROUND, GROUND_EDGE, colour, figure, tidy
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.table import two_lines
 from ssr.vision.heightmap import BASE_X, BASE_Y
 
 SEEN, IDEAL = "#d55e00", "#009e73"
 MOMENTS = {"stairs_up": 2, "stairs_down": 2}  #: how many are shown; one of every other kind
-LABELS = ("success", "traversal", "safe footholds")  #: of SHARES, where there is room
+LABELS = {"success": "success", "traversal": "traversal", "sfr": "safe footholds"}  #: panels of `cameras`
 SHADES = {"open": COLOURS[0], "frozen": COLOURS[5], "blind": COLOURS[6]}
 LEAST_RANGE = 0.12  #: m of height that a picture spans at least
 
@@ -45,7 +46,8 @@ def looks(eyes: Eyes) -> Figure | None:
         _map(axes[1], true, middle, half)
         _map(axes[2], decoded, middle, half)
         _side(axes[3], moment, middle, half)
-        said = f"edges seen on this strip: {row['edge_sight']:.2f}".replace("-", "−")
+        said = f"edges seen on this strip: {row['edge_sight']:.2f}, by a blur {row['blurred']:.2f}"
+        said = said.replace("-", "−")
         axes[3].text(0.99, 0.96, said, transform=axes[3].transAxes, ha="right", va="top", fontsize=9)
     titles = (
         "what the camera sees\n(yellow near, dark far)",
@@ -116,6 +118,7 @@ def by_age(eyes: Eyes) -> Figure | None:
         left.plot(ages, [r["edge_sight"] for r in known], "o-", ms=3, color=colour(number), label=label)
         low, high = ([r[f"edge_sight_{end}"] for r in known] for end in ("low", "high"))
         left.fill_between(ages, low, high, color=colour(number), alpha=0.15, lw=0)
+        left.plot(ages, [r["blurred"] for r in known], ":", lw=1.2, color=colour(number))
         right.plot(ages, [100 * r["map_error"] for r in known], "o-", ms=3, color=colour(number))
     for axes, label in ((left, "edges seen"), (right, "map error (cm)")):
         tidy(axes)
@@ -211,17 +214,21 @@ def cameras(eyes: Eyes) -> Figure:
     """Success, traversal and safe footholds with the camera open, frozen and blind."""
     tried = courses(eyes)
     made = figure(9.0, 5.6)
-    panels = made.subplots(len(SHARES), 1, sharex=True, sharey=True)
-    for axes, (name, _), label in zip(panels, SHARES, LABELS, strict=True):
+    panels = made.subplots(len(LABELS), 1, sharex=True, sharey=True)
+    for axes, (name, label) in zip(panels, LABELS.items(), strict=True):
         tidy(axes)
         axes.set_ylabel(f"{label} (%)", fontsize=9)
         for k, course in enumerate(tried):
-            for row in of_course(eyes.cameras, course):
+            rows = of_course(eyes.cameras, course)
+            for row in rows:
                 _bar(axes, row, name, k)
+            if name == "sfr" and rows[0]["sfr_chance"] is not None:
+                axes.plot([k - 0.42, k + 0.42], [100 * rows[0]["sfr_chance"]] * 2, "--", color=CHANCE, lw=1.4)
     panels[0].set_ylim(0, 102)
     panels[-1].set_xticks(range(len(tried)), [two_lines(course) for course in tried], fontsize=8)
-    handles = [Patch(color=shade, label=f"camera {camera}") for camera, shade in SHADES.items()]
-    made.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9, frameon=False)
+    handles: list[Artist] = [Patch(color=shade, label=f"camera {name}") for name, shade in SHADES.items()]
+    handles.append(Line2D([], [], ls="--", color=CHANCE, label="feet put anywhere"))
+    made.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9, frameon=False)
     return made
 
 

@@ -12,10 +12,21 @@ from ssr.errors import UserError
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.measures import Row
 from ssr.evaluation.results import OtherFormat
+from ssr.evaluation.store import PARTS, code_digest
 from ssr.files import write_json
 
 EYES, RECORD, PAGE = "eyes", "eyes.json", "eyes.html"
-FORMAT = 1
+FORMAT = 2
+#: what decides a record besides the course of its trials
+MEASURES = (
+    *("learning/edge_sight.py", "evaluation/measures.py", "evaluation/places.py", "evaluation/chance.py"),
+    *(f"evaluation/eyes/{name}.py" for name in ("examine", "landings", "looks", "phantom", "sight")),
+)
+
+
+def own_code() -> str:
+    """Digest of the code that decides what a record says."""
+    return code_digest((*PARTS, *MEASURES))
 
 
 @dataclass(kw_only=True)
@@ -24,7 +35,7 @@ class Eyes:
 
     name: str
     policy: str  #: digest of the policy, as `Subject.digest`
-    code: str  #: digest of the code that the trials depend on
+    code: str  #: digest of the code that measured it, as `own_code`
     robot: str
     iteration: int | None
     conditions: Conditions
@@ -59,12 +70,12 @@ def load(path: Path) -> Eyes:
 
 
 def of_policy(run: Path | None, policy: str) -> Eyes | None:
-    """What a run directory holds about the eyes of the policy with this digest."""
+    """What a run directory holds about the eyes of the policy with this digest, measured by this code."""
     for path in sorted((run / EYES).rglob(RECORD)) if run is not None else []:
         try:
             found = load(path)
         except OtherFormat:
             continue
-        if found.policy == policy:
+        if (found.policy, found.code) == (policy, own_code()):
             return found
     return None

@@ -21,6 +21,8 @@ WATCHED = 2  #: robots of which a moment is kept
 SCENE = (1.5, 4.5)  #: m behind the first edge, where that moment is looked for
 FINE = 0.01  #: m between two points of the ground's profile
 RESAMPLES = 400
+SMEAR = 0.5  #: m along x over which a blurred map is averaged: it shows where ground rises, and no edge
+OWN, BLURRED = (0, 1, 2), (0, 5, 6)  #: columns of `Sight.sums` that `correlation` takes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,9 @@ class Glimpse:
 class Sight:
     """n trials, a ages of the image in control steps."""
 
-    sums: np.ndarray  #: (n, a, 5): `edge_sight.moments` and squared error (m²), added up, and number of maps
+    sums: np.ndarray
+    """(n, a, 7), added up: `edge_sight.moments` (3), squared error (m²), 1 for every map, and of the true
+    map blurred the last two of its `moments`."""
     moments: tuple[Glimpse, ...]
 
     @staticmethod
@@ -63,7 +67,7 @@ class Watcher:
         scale = next(s for s in self.layout if s.name == "base_height_map").scale
         self.scale = torch.as_tensor(scale, dtype=torch.float32)  #: units of the layout per metre
         ages = self.camera.config.period
-        self.sums = torch.zeros(worlds.env.num_envs, ages, 5, dtype=torch.float64)
+        self.sums = torch.zeros(worlds.env.num_envs, ages, 7, dtype=torch.float64)
         self.best: dict[int, tuple[float, Glimpse]] = {}  #: by world, with how much there is to be seen
 
     def begin(self, worlds: int) -> None:
@@ -87,7 +91,8 @@ class Watcher:
         """Takes in maps (m, 180) of these (m,) worlds; (m,) how much there was to be seen."""
         parts = moments(decoded, true)
         error = (decoded - true).square().mean(-1, keepdim=True)
-        row = torch.cat((parts, error, torch.ones_like(error)), -1).double()
+        floor = moments(blurred(true), true)[:, 1:]
+        row = torch.cat((parts, error, torch.ones_like(error), floor), -1).double()
         self.sums.index_put_((worlds, self.camera.age[worlds]), row, accumulate=True)
         return parts[:, 0]
 
@@ -125,11 +130,26 @@ class Watcher:
         return Sight(sums=self.sums[offset : offset + count].numpy(), moments=kept)
 
 
-def edges_seen(sums: np.ndarray) -> Estimate:
-    """Edge sight of trials whose sums (n, 5) are given, with a 95 % interval from resampled trials."""
+def blurred(maps: Tensor) -> Tensor:
+    """Maps (m, 180) averaged over `SMEAR` along x, at the ends over as much of it as there is."""
+    spacing = (BASE_X[1] - BASE_X[0]) / (BASE_MAP[0] - 1)
+    reach = int(SMEAR / 2 / spacing + 1e-6)  # rows to either side
+    row = torch.arange(BASE_MAP[0])
+    near = ((row[:, None] - row).abs() <= reach).to(maps)
+    mean = near / near.sum(1, keepdim=True)
+    return (mean @ maps.unflatten(-1, BASE_MAP)).flatten(-2)
+
+
+def edges_seen(sums: np.ndarray, columns: tuple[int, ...] = OWN) -> Estimate:
+    """Edge sight of trials whose sums (n, 7) are given, with a 95 % interval from resampled trials.
+
+    columns: OWN of the decoded maps, or BLURRED: what the true maps, blurred, would have got.
+    """
     n = len(sums)
     drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(float)
-    of = lambda totals: correlation(torch.from_numpy(totals[..., :3]), torch.from_numpy(totals[..., 4]))
+    of = lambda totals: correlation(
+        torch.from_numpy(totals[..., list(columns)]), torch.from_numpy(totals[..., 4])
+    )
     spread = of(drawn @ sums).numpy()
     spread = spread[np.isfinite(spread)]
     low, high = np.percentile(spread, (2.5, 97.5)) if len(spread) else (np.nan, np.nan)
@@ -137,6 +157,6 @@ def edges_seen(sums: np.ndarray) -> Estimate:
 
 
 def map_error(sums: np.ndarray) -> float:
-    """Root mean square error (m) of the maps in sums (..., 5)."""
+    """Root mean square error (m) of the maps in sums (..., 7)."""
     squared, number = sums[..., 3].sum(), sums[..., 4].sum()
     return float(np.sqrt(squared / number)) if number else float("nan")

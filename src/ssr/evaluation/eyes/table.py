@@ -11,7 +11,7 @@ from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.table import two_lines
 
 NOTHING = "–"
-SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe"))
+SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe"), ("sfr_chance", "chance"))
 
 
 def with_interval(row: Row | None, name: str) -> tuple[str, str]:
@@ -36,22 +36,23 @@ def of_course(rows: list[Row], course: Course) -> list[Row]:
 
 
 def seen(eyes: Eyes, course: Course) -> list[tuple[str, str]]:
-    """Edges seen, map error in cm, feet follow; each with its interval."""
+    """Edges seen, the same of a blurred map, map error in cm, feet follow; with intervals where known."""
     sight = of_course(eyes.sight, course)[0]
     phantom = next(iter(of_course(eyes.phantoms, course)), None)
     error = NOTHING if sight["map_error"] is None else f"{100 * sight['map_error']:.1f}"
-    return [with_interval(sight, "edge_sight"), (error, ""), with_interval(phantom, "slope")]
+    floor = (_signed(sight["blurred"]), "")
+    return [with_interval(sight, "edge_sight"), floor, (error, ""), with_interval(phantom, "slope")]
 
 
 def by_camera(eyes: Eyes, course: Course) -> list[tuple[str, ...]]:
-    """Columns of three: the camera, and with it success, traversal and safe footholds in %."""
+    """Columns of three: the camera, and with it success, traversal, safe footholds and their chance in %."""
     rows = of_course(eyes.cameras, course)
     text = lambda value: NOTHING if value is None else f"{100 * value:.0f}"
     shares = [tuple(text(row[name]) for row in rows) for name, _ in SHARES]
     return [tuple(row["camera"] for row in rows), *shares]
 
 
-SEEN = (("edges seen", "0 to 1"), ("error", "cm"), ("feet follow", "0 to 1"))
+SEEN = (("edges seen", "0 to 1"), ("blur", ""), ("error", "cm"), ("feet follow", "0 to 1"))
 HEADINGS = (*SEEN, ("camera", ""), *((heading, "%") for _, heading in SHARES))
 
 

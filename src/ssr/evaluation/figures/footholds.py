@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ssr.evaluation.courses import Course, course_sets
-from ssr.evaluation.figures.style import GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
+from ssr.evaluation.figures.style import CHANCE, GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
 from ssr.evaluation.measures import course_of
 from ssr.evaluation.places import places
 from ssr.evaluation.results import Results
@@ -22,7 +22,6 @@ from ssr.terrain.registry import all_kinds
 
 KERNEL = 0.015  #: m, standard deviation of the density's Gaussian kernel
 SOLE = 0.225  #: m, length of the support patch
-CHANCE = "#b23a48"
 SAFE_MSR = 0.75  #: the crossing of Fig. 6c
 
 

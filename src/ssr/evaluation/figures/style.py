@@ -14,6 +14,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6
 RIGHT, LEFT = "#d55e00", "#0072b2"
 GROUND, GROUND_EDGE = "#cfd4da", "#5b6670"
 SAFE = "#d9f0e3"
+CHANCE = "#b23a48"  #: what luck alone would give
 DPI = 130
 
 
