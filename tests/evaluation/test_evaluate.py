@@ -191,6 +191,9 @@ def test_the_report_shows_both_readings_the_walk_and_the_paper(reference: Path, 
     assert page.open == []
     assert "a forward command and nothing else" in text
     assert "friction averaged with 1.0" in text and "friction as printed" in text
+    assert "It was not trained." in text
+    found.trained_friction = "direct"
+    assert "It was trained with friction as printed." in report.page([found], [printed])
     assert "519.2 ± 19.3" in text, "the paper's peak force going down"
     assert "<td>0.30</td>" in text, "the mean range of both knees"
     assert "51<small>45–57</small>" in text

@@ -134,6 +134,7 @@ def _begin(request: Request, tried: subject.Subject) -> Results:
         iteration=tried.iteration,
         robot=tried.robot.name,
         policy=tried.digest,
+        trained_friction=tried.task.randomization.friction_rule if tried.policy else None,
         run=request.run,
         chunk=request.chunk,
     )

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from ssr.evaluation.conditions import AVERAGE
 from ssr.evaluation.figures.style import colour
 from ssr.evaluation.measures import LEAST_RATED, LEAST_SCATTERED, TRAVERSED, Row
 from ssr.evaluation.paper import TABLE_1
 from ssr.evaluation.results import Results
-from ssr.evaluation.table import GAIT, OUTCOME, WAY, Column, all_courses, texts, typical
+from ssr.evaluation.table import GAIT, OUTCOME, WAY, Column, all_courses, friction_words, texts, typical
 
 BOTH_READINGS = tuple(c for c in OUTCOME if c.measure in ("success", "traversal", "sfr"))
 GUESSING = 0.5
@@ -108,7 +107,7 @@ def readings(result: Results, others: Sequence[Results]) -> str:
     if not others:
         return ""
     tried = (result, *others)
-    names = ["averaged with 1.0" if r.conditions.friction_rule == AVERAGE else "as printed" for r in tried]
+    names = [friction_words(r.conditions.friction_rule) for r in tried]
     head = html_row(["", *(f"friction {name}" for name in names)], "th").replace(
         "<th>friction", f"<th colspan='{len(BOTH_READINGS)}'>friction"
     )
@@ -120,10 +119,14 @@ def readings(result: Results, others: Sequence[Results]) -> str:
             row = one.find(course)
             cells += ["–" if row is None else _cell(row, c, colour(0)) for c in BOTH_READINGS]
         rows.append(html_row(cells))
+    rule = result.trained_friction
+    trained = (
+        "It was not trained." if rule is None else f"It was trained with friction {friction_words(rule)}."
+    )
     return (
         f"<h2>Both readings of Table 10</h2>{html_table(head, rows)}<p class='soft'>The paper draws the "
         "friction of a foot from 0.2 to 1.25 and does not say how it combines with the ground's. "
-        "Training averages it with 1.0 (0.6 to 1.125 acts); as printed, 0.2 to 1.25 acts.</p>"
+        f"Averaged with 1.0, 0.6 to 1.125 acts; as printed, 0.2 to 1.25. {trained}</p>"
     )
 
 

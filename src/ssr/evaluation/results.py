@@ -19,7 +19,7 @@ from ssr.files import write_json
 from ssr.learning.run_directory import METRICS, read_metrics
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
-FORMAT = 6  #: raised whenever results are measured by other rules, or hold something else
+FORMAT = 7  #: raised whenever results are measured by other rules, or hold something else
 
 
 class OtherFormat(UserError):
@@ -35,6 +35,7 @@ class Results:
     iteration: int | None = None  #: of training
     robot: str = ""
     policy: str = ""  #: digest of the policy alone
+    trained_friction: str | None = None  #: the rule of friction in training; None: not trained
     rows: list[Row] = field(default_factory=list)
     snapshots: list[Row] = field(default_factory=list)  #: rows with their `iteration`
     directions: dict[str, Any] | None = None
@@ -77,6 +78,7 @@ class Results:
             "robot": self.robot,
             "iteration": self.iteration,
             "policy": self.policy,
+            "trained_friction": self.trained_friction,
             "digest": self.digest,
             "chunk": self.chunk,
             "conditions": self.conditions.as_dict(),
@@ -108,6 +110,7 @@ def load(folder: Path, run: Path | None = None) -> Results:
             iteration=content["iteration"],
             robot=content["robot"],
             policy=content["policy"],
+            trained_friction=content["trained_friction"],
             rows=content["rows"],
             snapshots=content["snapshots"],
             directions=content["directions"],

@@ -27,7 +27,8 @@ from ssr.task.touchdowns import TouchdownRules
 #: what decides the course of a trial; figures and reports do not
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
-    *("learning/foothold.py", "learning/ssr_policy.py"),
+    *("learning/foothold.py", "learning/ssr_policy.py", "learning/style.py", "learning/moments.py"),
+    "motion/frames.py",
     *("evaluation/conditions.py", "evaluation/footholds.py"),
     *("evaluation/gait.py", "evaluation/paid_style.py"),
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),
@@ -36,11 +37,12 @@ PACKAGES = ("mujoco", "torch", "numpy")
 
 
 @cache
-def code_digest() -> str:
-    """Of the code and packages that decide a trial's outcome."""
+def code_digest(parts: tuple[str, ...] = PARTS) -> str:
+    """Of the code in these parts of the package, by default those that decide a trial's outcome, and of the
+    packages they use."""
     root = Path(ssr.__file__).parent
     total = hashlib.sha256(" ".join(f"{name}=={version(name)}" for name in PACKAGES).encode())
-    for part in PARTS:
+    for part in parts:
         path = root / part
         files = [path] if path.is_file() else sorted(path.rglob("*"))
         for file in (f for f in files if f.suffix in (".py", ".json")):

@@ -72,6 +72,11 @@ def texts(row: Row, column: Column) -> tuple[str, str]:
     return f"{column.factor * value:.{column.digits}f}", "–".join(shown)
 
 
+def friction_words(rule: str) -> str:
+    """A friction rule in words."""
+    return "averaged with 1.0" if rule == AVERAGE else "as printed"
+
+
 def protocol(conditions: Conditions) -> str:
     """`1 m/s for 20 s, a forward command and nothing else, friction averaged with 1.0, seed 0`"""
     words = [f"{conditions.speed:g} m/s for {conditions.seconds:g} s"]
@@ -84,9 +89,7 @@ def protocol(conditions: Conditions) -> str:
     elif conditions.nominal:
         words.append("the robot as built, friction 1.0")
     else:
-        words.append(
-            "friction " + ("averaged with 1.0" if conditions.friction_rule == AVERAGE else "as printed")
-        )
+        words.append(f"friction {friction_words(conditions.friction_rule)}")
     return ", ".join([*words, f"seed {conditions.seed}"])
 
 
