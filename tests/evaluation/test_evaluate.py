@@ -180,7 +180,8 @@ def test_the_report_shows_both_readings_the_walk_and_the_paper(reference: Path, 
     printed.conditions = Conditions(seconds=1.0, friction_rule="direct")
     side = {"speed": 1.0, "cadence": 2.0, "step_length": 0.5, "arm_swing": 0.4}
     found.manner = {
-        "robots": 24, "clips": 18, "judge": [1.0, 0.99, 1.0], "judge_of_halves": [0.51, 0.45, 0.57],
+        "robots": 24, "of": 24, "people": 5, "clips": 18, "reach": 0.15, "judge_of_person": None,
+        "judge": [1.0, 0.99, 1.0], "judge_of_halves": [0.51, 0.45, 0.57],
         "judge_by_quantity": {"gravity": [0.6, 0.5, 0.7]},
         "policy": side | {"joints": {"right_knee_joint": [0.5, 0.2], "left_knee_joint": [0.5, 0.4]}},
         "reference": side | {"joints": {"right_knee_joint": [0.5, 1.1], "left_knee_joint": [0.5, 1.1]}},
@@ -197,6 +198,8 @@ def test_the_report_shows_both_readings_the_walk_and_the_paper(reference: Path, 
     assert "519.2 ± 19.3" in text, "the paper's peak force going down"
     assert "<td>0.30</td>" in text, "the mean range of both knees"
     assert "51<small>45–57</small>" in text
+    found.manner = {"robots": 3, "of": 24, "judge": None}
+    assert "Too few robots stayed up" in report.page([found])
 
 
 def test_an_operator_is_named(reference: Path) -> None:

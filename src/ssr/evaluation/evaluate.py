@@ -100,9 +100,8 @@ def evaluate(request: Request, console: Console) -> Results:
     results.save()
     if request.directions:
         results.directions = _directions(request, results, tried, console)
-    if request.manner and motion is not None and (results.manner is None or request.fresh):
-        with console.status("comparing the walk with the reference"):
-            results.manner = manner.compare(tried, motion, request.conditions.seed, request.conditions.speed)
+    if request.manner and motion is not None:
+        results.manner = _manner(request, results, tried, motion, console)
     results.save()
     return results
 
@@ -243,6 +242,18 @@ def progress_bar(console: Console) -> Progress:
         TimeRemainingColumn(),
         console=console,
     )
+
+
+def _manner(
+    request: Request, results: Results, tried: subject.Subject, motion: MotionDataset, console: Console
+) -> Row:
+    """The walk beside the reference, judged anew where the motion or the judge has changed."""
+    basis = manner.basis(shipped_motion(tried.robot))
+    if results.manner is not None and results.manner["basis"] == basis and not request.fresh:
+        return results.manner
+    with console.status("comparing the walk with the reference"):
+        found = manner.compare(tried, motion, request.conditions.seed, request.conditions.speed)
+    return found | {"basis": basis}
 
 
 def _directions(

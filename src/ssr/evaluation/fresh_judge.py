@@ -1,7 +1,8 @@
 """A judge that never paid the policy: how well a fresh network tells two kinds of motion apart.
 
-Both sides come in groups: clips of reference motion, robots of a policy. A judge is tried only on groups that
-it never saw: windows of one clip resemble each other, and knowing them by heart would pass for judgement.
+Both sides come in groups: people of reference motion, robots of a policy. A judge is tried only on groups
+that it never saw: windows of one person resemble each other, and knowing them by heart would pass for
+judgement.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from ssr.evaluation.intervals import Estimate, Z, pooled
 
-FOLDS = 3  #: judges, each tried on another third of the groups
+FOLDS = 3  #: judges, each tried on another third of the groups; so many a side must have
 VALIDATION = 4  #: one group in so many of those left over says when to stop
 HIDDEN = 96
 LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-2
@@ -50,7 +51,9 @@ def tell_apart(one: Side, other: Side, seed: int = 0) -> Estimate:
     draw = torch.Generator().manual_seed(seed)
     for fold in range(FOLDS):
         tried = [rank % FOLDS == fold for rank in ranks]
-        asked = [~t & (rank // FOLDS % VALIDATION == 0) for t, rank in zip(tried, ranks, strict=True)]
+        # The place of each group among those that this judge is not tried on.
+        left = [rank - (rank - fold + FOLDS - 1) // FOLDS for rank in ranks]
+        asked = [~t & (place % VALIDATION == 0) for t, place in zip(tried, left, strict=True)]
         seen = [~t & ~a for t, a in zip(tried, asked, strict=True)]
         pick = lambda masks: [x[mask] for x, mask in zip(flat, masks, strict=True)]
         judge = _trained(pick(seen), pick(asked), draw)

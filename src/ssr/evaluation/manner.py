@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from ssr.evaluation import fresh_judge
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
-from ssr.evaluation.fresh_judge import Side, tell_apart
+from ssr.evaluation.fresh_judge import FOLDS, Side, tell_apart
 from ssr.evaluation.gait import WARM_UP
 from ssr.evaluation.intervals import Estimate
 from ssr.evaluation.subject import Subject
@@ -25,10 +28,17 @@ from ssr.symmetry.layout import Layout
 from ssr.symmetry.vectors import layouts
 
 ROBOTS, SECONDS = 24, 11.0  #: a trial each; the warm-up does not count
-NEAR = 0.2  #: m/s; reference as fast as the policy, give or take
-LEAST_CLIPS = 6  #: within that, else the clips nearest in speed
+NEAR = (
+    0.15,
+    0.3,
+    0.6,
+    inf,
+)  #: m/s; windows as fast as the policy, give or take: the first with enough people
+LEAST_PEOPLE = FOLDS + 1  #: of the reference; planned walks are one
+LEAST_ROBOTS = 6  #: that stay up
 EVERY = 3  #: control steps between two windows that are judged
 HALF = 25  #: frames; a clip's halves are such pieces in turn
+STRIDE_FRAMES = 50  #: over which a window's speed is taken: within a step it rises and falls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +46,18 @@ class Walk:
     """One unbroken walk: AMP frames (t, F) at 50 Hz of one robot or one clip."""
 
     frames: Tensor
-    group: int  #: of clip or robot; a mirrored copy has its original's
+    group: int  #: of robot or person; planned walks are one person's
+    clip: int = 0  #: a mirrored copy has its original's
+
+
+def as_judged(frames: Tensor, amp: Layout) -> Tensor:
+    """Frames (t - 2, F) whose joint velocities are central differences of their neighbours' positions.
+
+    So they are in a clip; a simulated robot's are of the instant, and a judge could tell by that alone.
+    """
+    judged, position = frames[1:-1].clone(), amp.get(frames, "joint_position")
+    amp.get(judged, "joint_velocity")[:] = (position[2:] - position[:-2]) * FPS / 2
+    return judged
 
 
 def policy_walks(subject: Subject, course: Course, seed: int, speed: float) -> list[Walk]:
@@ -54,30 +75,71 @@ def policy_walks(subject: Subject, course: Course, seed: int, speed: float) -> l
             break
         observation = worlds.observe()
     first, whole = round(WARM_UP * FPS), torch.stack(frames, dim=1)
-    walks = [Walk(frames=whole[i, first:n], group=i) for i, n in enumerate(lasted.tolist())]
-    return [walk for walk in walks if len(walk.frames) >= HALF]
+    amp = worlds.env.layouts.amp
+    return [
+        Walk(frames=as_judged(whole[i, first:n], amp), group=i)
+        for i, n in enumerate(lasted.tolist())
+        if n - first >= HALF + 2
+    ]
 
 
-def reference_walks(robot: RobotSpec, motion: MotionDataset, column: str, speed: float) -> list[Walk]:
-    """Clips of a column of Table 11 that are about as fast, with their mirrored copies."""
+def reference_walks(robot: RobotSpec, motion: MotionDataset, column: str) -> list[Walk]:
+    """Clips of a column of Table 11 with their mirrored copies."""
+    amp = layouts(robot).amp
     clips = [clip for clip in motion.clips if clip.column == column and clip.frames >= 2 * HALF]
-    off = {clip.name: abs(_speed(clip) - speed) for clip in clips}
-    ranked = sorted(clips, key=lambda clip: off[clip.name])
-    near = [clip for clip in ranked if off[clip.name] <= NEAR]
-    chosen = near if len(near) >= LEAST_CLIPS else ranked[:LEAST_CLIPS]
+    people = list(dict.fromkeys(map(person, clips)))
     walks = []
-    for group, clip in enumerate(chosen):
+    for number, clip in enumerate(clips):
         both = MotionDataset.of(robot, [clip]).frames
-        walks += [Walk(frames=part, group=group) for part in (both[: clip.frames], both[clip.frames :])]
+        walks += [
+            Walk(frames=as_judged(part, amp), group=people.index(person(clip)), clip=number)
+            for part in (both[: clip.frames], both[clip.frames :])
+        ]
     return walks
 
 
-def _speed(clip: Clip) -> float:
-    """m/s over the ground."""
-    return float(np.linalg.norm(clip.base_velocity()[:, :2], axis=1).mean())
+def person(clip: Clip) -> str:
+    """Who walks: a recording is named PERSON_NUMBER. Planned walks have one planner."""
+    return "planned" if clip.synthetic else clip.name.partition("_")[0]
 
 
-def windows_of(walks: list[Walk], amp: Layout, half: int | None = None, only: str | None = None) -> Side:
+@dataclass(frozen=True, kw_only=True)
+class Speeds:
+    """Which windows count, by their own speed."""
+
+    speed: float  #: m/s
+    reach: float  #: m/s to either side
+
+    def hold(self, speeds: Tensor) -> Tensor:
+        return (speeds - self.speed).abs() <= self.reach
+
+
+ANY = Speeds(speed=0.0, reach=inf)
+
+
+def matching(walks: list[Walk], amp: Layout, speed: float) -> Speeds:
+    """The narrowest span around `speed` in which enough people of the reference walk."""
+    spans = (Speeds(speed=speed, reach=reach) for reach in NEAR)
+    return next(s for s in spans if s.reach == inf or _groups(windows_of(walks, amp, s)) >= LEAST_PEOPLE)
+
+
+def _groups(side: Side) -> int:
+    return len(side.group.unique())
+
+
+def _speeds(walk: Walk, amp: Layout) -> Tensor:
+    """(t,) m/s over the ground, mean of the `STRIDE_FRAMES` around each frame as far as there are any."""
+    ahead = amp.get(walk.frames, "base_velocity")[:, :2].norm(dim=-1)
+    sums = torch.cat((ahead.new_zeros(1), ahead.cumsum(0)))
+    at = torch.arange(len(ahead))
+    low = (at - STRIDE_FRAMES // 2).clamp_min(0)
+    high = (at + STRIDE_FRAMES // 2).clamp_max(len(ahead))
+    return (sums[high] - sums[low]) / (high - low)
+
+
+def windows_of(
+    walks: list[Walk], amp: Layout, speeds: Speeds = ANY, half: int | None = None, only: str | None = None
+) -> Side:
     """Windows as the discriminators see them, without the base velocity, which a command can give away.
 
     half 0 or 1: only windows inside every other piece of `HALF` frames, so that the halves share no frame.
@@ -88,12 +150,14 @@ def windows_of(walks: list[Walk], amp: Layout, half: int | None = None, only: st
     for name in names:
         kept[amp.slice(name)] = True
     reach = (WINDOW - 1) * STRIDE
-    windows, groups = [], []
+    windows = [torch.empty(0, WINDOW, int(kept.sum()))]
+    groups = [torch.empty(0, dtype=torch.long)]
     for walk in walks:
         start = torch.arange(0, len(walk.frames) - reach, EVERY)
         if half is not None:
             piece, last = start // HALF, (start + reach) // HALF
             start = start[(piece == last) & (piece % 2 == half)]
+        start = start[speeds.hold(_speeds(walk, amp)[start + reach // 2])]
         windows.append(walk.frames[start[:, None] + STRIDE * torch.arange(WINDOW)][..., kept])
         groups.append(torch.full((len(start),), walk.group))
     return Side(windows=torch.cat(windows), group=torch.cat(groups))
@@ -132,29 +196,73 @@ def _range(x: Tensor) -> Tensor:
     return high - low
 
 
-def compare(subject: Subject, motion: MotionDataset, seed: int, speed: float) -> dict[str, Any] | None:
-    """Everything about the walk on level ground beside the reference's; None if no robot stays up."""
+def basis(motion: Path) -> str:
+    """Digest of what a verdict depends on besides the policy: the motion file and the judge's own code."""
+    total = hashlib.sha256()
+    for file in (motion, Path(__file__), Path(fresh_judge.__file__)):
+        total.update(file.read_bytes())
+    return total.hexdigest()
+
+
+def compare(subject: Subject, motion: MotionDataset, seed: int, speed: float) -> dict[str, Any]:
+    """Everything about the walk on level ground beside the reference's.
+
+    Where too few robots stay up and walk equally fast: their number, and no `judge`.
+    """
     amp = layouts(subject.robot).amp
     walks = policy_walks(subject, Course.of("flat"), seed, speed)
-    if len({walk.group for walk in walks}) < LEAST_CLIPS:
-        return None
-    own = describe(walks, subject.robot)
-    reference = reference_walks(subject.robot, motion, "forward", own["speed"])
+    reference = reference_walks(subject.robot, motion, "forward")
+    paces = torch.stack([_speeds(walk, amp).mean() for walk in walks] or [torch.tensor(0.0)])
+    near = matching(reference, amp, float(paces.median()))
+    robots = _groups(windows_of(walks, amp, near))
+    if robots < LEAST_ROBOTS:
+        return {"robots": robots, "of": ROBOTS, "judge": None}
     told = lambda only: tell_apart(
-        windows_of(walks, amp, only=only), windows_of(reference, amp, only=only), seed
+        windows_of(walks, amp, near, only=only), windows_of(reference, amp, near, only=only), seed
     )
-    halves = tell_apart(windows_of(reference, amp, 0), windows_of(reference, amp, 1), seed)
+    alike = [walk for walk in reference if bool(near.hold(_speeds(walk, amp).mean()))] or reference
     parts = [segment.name for segment in amp if segment.name != "base_velocity"]
     return {
         "speed": speed,
-        "robots": len({walk.group for walk in walks}),
-        "clips": len({walk.group for walk in reference}),
+        "reach": near.reach if near.reach < inf else None,
+        "robots": robots,
+        "of": ROBOTS,
+        "people": _groups(windows_of(reference, amp, near)),
+        "clips": len({walk.clip for walk in alike}),
         "judge": _numbers(told(None)),
         "judge_by_quantity": {name: _numbers(told(name)) for name in parts},
-        "judge_of_halves": _numbers(halves),
-        "policy": own,
-        "reference": describe(reference, subject.robot),
+        "judge_of_halves": against_itself(reference, amp, near, seed),
+        "judge_of_person": one_against_others(reference, amp, near, seed),
+        "policy": describe(walks, subject.robot),
+        "reference": describe(alike, subject.robot),
     }
+
+
+def against_itself(walks: list[Walk], amp: Layout, near: Speeds, seed: int) -> list[float] | None:
+    """How well two halves of the same people's walks are told apart; None if there are too few people."""
+    halves = [windows_of(walks, amp, near, half) for half in (0, 1)]
+    shared = set(halves[0].group.tolist()) & set(halves[1].group.tolist())
+    if len(shared) < FOLDS:
+        return None
+    both = [walk for walk in walks if walk.group in shared]
+    one, other = (windows_of(both, amp, near, half) for half in (0, 1))
+    return _numbers(tell_apart(one, other, seed))
+
+
+def one_against_others(walks: list[Walk], amp: Layout, near: Speeds, seed: int) -> list[float] | None:
+    """How well the person with most clips is told from the others; None if there are too few of either.
+
+    What a judge makes of people who all walk well: a policy told apart no better passes for one of them.
+    """
+    by_clip = lambda group: windows_of(
+        [replace(walk, group=walk.clip) for walk in walks if walk.group == group], amp, near
+    )
+    sides = {group: by_clip(group) for group in sorted({walk.group for walk in walks})}
+    most = max(sides, key=lambda group: _groups(sides[group]))
+    others = windows_of([walk for walk in walks if walk.group != most], amp, near)
+    if min(_groups(sides[most]), _groups(others)) < FOLDS:
+        return None
+    return _numbers(tell_apart(sides[most], others, seed))
 
 
 def _numbers(estimate: Estimate) -> list[float]:

@@ -164,8 +164,13 @@ def likeness(results: Sequence[Results]) -> str:
 
 
 def _likeness(result: Results, manner: dict[str, Any], several: bool) -> str:
-    own, reference = manner["policy"], manner["reference"]
     name = f": {escape(result.name)}" if several else ""
+    if manner["judge"] is None:
+        return (
+            f"<h2>Walk and reference{name}</h2><p class='soft'>Too few robots stayed up and walked "
+            f"equally fast on level ground to be judged: {manner['robots']} of {manner['of']}.</p>"
+        )
+    own, reference = manner["policy"], manner["reference"]
     walk = (("speed", "speed (m/s)"), ("cadence", "cadence (1/s)"), ("step_length", "step (m)"),
             ("arm_swing", "arm swing (m)"))  # fmt: skip
     roles = _roles(own["joints"])
@@ -179,22 +184,29 @@ def _likeness(result: Results, manner: dict[str, Any], several: bool) -> str:
     ]
     parts = manner["judge_by_quantity"].items()
     judged = [("everything", manner["judge"]), *((k.replace("_", " "), v) for k, v in parts)]
+    judged += [("reference against itself", manner["judge_of_halves"])]
+    judged += [("one person against the others", manner["judge_of_person"])]
     verdicts = html_table(
-        html_row(["the judge sees", *(k for k, _ in judged), "reference against itself"], "th"),
-        [html_row(["is right (%)", *(_verdict(v) for _, v in judged), _verdict(manner["judge_of_halves"])])],
+        html_row(["the judge sees", *(k for k, _ in judged)], "th"),
+        [html_row(["is right (%)", *(_verdict(v) for _, v in judged)])],
     )
+    speeds = "at any speed" if manner["reach"] is None else f"within {manner['reach']:g} m/s of its speed"
     return (
         f"<h2>Walk and reference{name}</h2>{verdicts}<p class='soft'>A judge that never paid the policy: a "
         "network trained afresh to tell its windows from the reference's, on level ground, the robot as "
-        f"built, tried on robots ({manner['robots']}) and clips ({manner['clips']}) it never saw. "
+        f"built, tried on robots ({manner['robots']} of {manner['of']}) and people "
+        f"({manner['people']}, planned walks being one's) it never saw, in windows {speeds}. "
         f"{100 * GUESSING:.0f} % is guessing: the walk cannot be told from the reference. Base velocity is "
-        "left out. Last column: two halves of the reference, which nobody should tell apart.</p>"
-        f"{html_table(head, rows)}<p class='soft'>Reference clips about as fast as the policy walks. Arm "
+        "left out. Last columns: two halves of the reference, which nobody should tell apart, and one person "
+        "of the reference against the others.</p>"
+        f"{html_table(head, rows)}<p class='soft'>Reference: {manner['clips']} clips about as fast. Arm "
         "swing: hands fore and aft. Joints: 5–95 % range in rad, mean of both sides.</p>"
     )
 
 
-def _verdict(numbers: Sequence[float]) -> str:
+def _verdict(numbers: Sequence[float] | None) -> str:
+    if numbers is None:
+        return "–"
     value, low, high = (100 * x for x in numbers)
     return f"{value:.0f}<small>{low:.0f}–{high:.0f}</small>"
 
