@@ -12,13 +12,16 @@ import pytest
 from handmade import write_run
 from rich.console import Console
 
+import ssr
 from ssr.cli.main import main
 from ssr.errors import UserError
 from ssr.evaluation import evaluate as evaluation
-from ssr.evaluation import report, results, subject
+from ssr.evaluation import manner, report, results, subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.evaluate import Request, evaluate
+from ssr.evaluation.eyes.record import MEASURES
+from ssr.evaluation.store import PARTS, code_digest
 from ssr.evaluation.table import GAIT, OUTCOME, WAY
 
 QUIET = Console(quiet=True)
@@ -145,6 +148,26 @@ def test_support_is_followed_over_snapshots(tmp_path: Path, monkeypatch) -> None
     assert [row["iteration"] for row in found.snapshots] == [100, 300]
     assert found.iteration == 300
     assert found.snapshots[-1]["ap"] == found.rows[0]["ap"]
+
+
+def test_what_a_digest_is_of_is_there_and_counts() -> None:
+    root = Path(ssr.__file__).parent
+    for part in (*PARTS, *MEASURES):
+        assert (root / part).exists(), part
+        assert code_digest((part,)) != code_digest(()), part
+
+
+def test_a_stored_verdict_is_taken_again_only_for_the_same_motion_and_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        manner, "compare", lambda *given: asked.append(1) or {"robots": 0, "of": 24, "judge": None}
+    )
+    for basis, times in (("one", 1), ("one", 1), ("other", 2)):
+        monkeypatch.setattr(manner, "basis", lambda motion, basis=basis: basis)
+        evaluate(request(tmp_path, courses=(GAP,), trials=1, manner=True), QUIET)
+        assert len(asked) == times
 
 
 class Page(HTMLParser):
