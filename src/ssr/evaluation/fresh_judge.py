@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from ssr.evaluation.intervals import Estimate, Z, pooled
 
-FOLDS = 3  #: judges, each tried on another third of the groups; so many a side must have
+FOLDS = 5  #: judges, each tried on another fifth of the groups
+LEAST_GROUPS = 3  #: of a side: one to learn from, one to validate on, one to be tried on
 VALIDATION = 4  #: one group in so many of those left over says when to stop
 HIDDEN = 96
 LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-2

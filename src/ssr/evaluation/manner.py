@@ -14,7 +14,7 @@ from torch import Tensor
 from ssr.evaluation import fresh_judge
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
-from ssr.evaluation.fresh_judge import FOLDS, Side, tell_apart
+from ssr.evaluation.fresh_judge import LEAST_GROUPS, Side, tell_apart
 from ssr.evaluation.gait import WARM_UP
 from ssr.evaluation.intervals import Estimate
 from ssr.evaluation.subject import Subject
@@ -34,8 +34,10 @@ NEAR = (
     0.6,
     inf,
 )  #: m/s; windows as fast as the policy, give or take: the first with enough people
-LEAST_PEOPLE = FOLDS + 1  #: of the reference; planned walks are one
+LEAST_PEOPLE = LEAST_GROUPS + 1  #: of the reference; planned walks are one
+JUDGED_PEOPLE = 6  #: among whom one is told from the others
 LEAST_ROBOTS = 6  #: that stay up
+PLANNED = -1  #: the group of walks that nobody walked
 EVERY = 3  #: control steps between two windows that are judged
 HALF = 25  #: frames; a clip's halves are such pieces in turn
 STRIDE_FRAMES = 50  #: over which a window's speed is taken: within a step it rises and falls
@@ -46,7 +48,7 @@ class Walk:
     """One unbroken walk: AMP frames (t, F) at 50 Hz of one robot or one clip."""
 
     frames: Tensor
-    group: int  #: of robot or person; planned walks are one person's
+    group: int  #: of robot or person; `PLANNED` walks are together
     clip: int = 0  #: a mirrored copy has its original's
 
 
@@ -87,20 +89,21 @@ def reference_walks(robot: RobotSpec, motion: MotionDataset, column: str) -> lis
     """Clips of a column of Table 11 with their mirrored copies."""
     amp = layouts(robot).amp
     clips = [clip for clip in motion.clips if clip.column == column and clip.frames >= 2 * HALF]
-    people = list(dict.fromkeys(map(person, clips)))
+    people = sorted({person(clip) for clip in clips if not clip.synthetic})
     walks = []
     for number, clip in enumerate(clips):
         both = MotionDataset.of(robot, [clip]).frames
+        group = PLANNED if clip.synthetic else people.index(person(clip))
         walks += [
-            Walk(frames=as_judged(part, amp), group=people.index(person(clip)), clip=number)
+            Walk(frames=as_judged(part, amp), group=group, clip=number)
             for part in (both[: clip.frames], both[clip.frames :])
         ]
     return walks
 
 
 def person(clip: Clip) -> str:
-    """Who walks: a recording is named PERSON_NUMBER. Planned walks have one planner."""
-    return "planned" if clip.synthetic else clip.name.partition("_")[0]
+    """Who walks: a recording is named PERSON_NUMBER."""
+    return clip.name.partition("_")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +120,10 @@ class Speeds:
 ANY = Speeds(speed=0.0, reach=inf)
 
 
-def matching(walks: list[Walk], amp: Layout, speed: float) -> Speeds:
-    """The narrowest span around `speed` in which enough people of the reference walk."""
+def matching(walks: list[Walk], amp: Layout, speed: float, least: int = LEAST_PEOPLE) -> Speeds:
+    """The narrowest span around `speed` in which at least so many people of the reference walk."""
     spans = (Speeds(speed=speed, reach=reach) for reach in NEAR)
-    return next(s for s in spans if s.reach == inf or _groups(windows_of(walks, amp, s)) >= LEAST_PEOPLE)
+    return next(s for s in spans if s.reach == inf or _groups(windows_of(walks, amp, s)) >= least)
 
 
 def _groups(side: Side) -> int:
@@ -232,7 +235,7 @@ def compare(subject: Subject, motion: MotionDataset, seed: int, speed: float) ->
         "judge": _numbers(told(None)),
         "judge_by_quantity": {name: _numbers(told(name)) for name in parts},
         "judge_of_halves": against_itself(reference, amp, near, seed),
-        "judge_of_person": one_against_others(reference, amp, near, seed),
+        "judge_of_person": one_against_others(reference, amp, near.speed, seed),
         "policy": describe(walks, subject.robot),
         "reference": describe(alike, subject.robot),
     }
@@ -242,25 +245,27 @@ def against_itself(walks: list[Walk], amp: Layout, near: Speeds, seed: int) -> l
     """How well two halves of the same people's walks are told apart; None if there are too few people."""
     halves = [windows_of(walks, amp, near, half) for half in (0, 1)]
     shared = set(halves[0].group.tolist()) & set(halves[1].group.tolist())
-    if len(shared) < FOLDS:
+    if len(shared) < LEAST_GROUPS:
         return None
     both = [walk for walk in walks if walk.group in shared]
     one, other = (windows_of(both, amp, near, half) for half in (0, 1))
     return _numbers(tell_apart(one, other, seed))
 
 
-def one_against_others(walks: list[Walk], amp: Layout, near: Speeds, seed: int) -> list[float] | None:
+def one_against_others(walks: list[Walk], amp: Layout, speed: float, seed: int) -> list[float] | None:
     """How well the person with most clips is told from the others; None if there are too few of either.
 
-    What a judge makes of people who all walk well: a policy told apart no better passes for one of them.
+    What a judge makes of people who all walk well: a policy told apart no better passes for one of them. From
+    two or three people a judge learns who they are and nothing about others, so more of them are asked for.
     """
+    near = matching(walks, amp, speed, JUDGED_PEOPLE)
     by_clip = lambda group: windows_of(
         [replace(walk, group=walk.clip) for walk in walks if walk.group == group], amp, near
     )
-    sides = {group: by_clip(group) for group in sorted({walk.group for walk in walks})}
+    sides = {group: by_clip(group) for group in sorted({walk.group for walk in walks} - {PLANNED})}
     most = max(sides, key=lambda group: _groups(sides[group]))
     others = windows_of([walk for walk in walks if walk.group != most], amp, near)
-    if min(_groups(sides[most]), _groups(others)) < FOLDS:
+    if min(_groups(sides[most]), _groups(others)) < LEAST_GROUPS:
         return None
     return _numbers(tell_apart(sides[most], others, seed))
 

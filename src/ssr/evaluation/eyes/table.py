@@ -11,15 +11,16 @@ from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.table import two_lines
 
 NOTHING = "–"
-SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe"), ("sfr_chance", "chance"))
+BLUR, CHANCE = "blur", "chance"  #: columns that a terminal has no room for
+SHARES = (("success", "success"), ("traversal", "traversal"), ("sfr", "safe"), ("sfr_chance", CHANCE))
 
 
 def with_interval(row: Row | None, name: str) -> tuple[str, str]:
-    """`0.93` and `0.91–0.95`; a dash and nothing where there was nothing to see."""
+    """`0.93` and `0.91…0.95`; a dash and nothing where there was nothing to see."""
     if row is None or row[name] is None:
         return NOTHING, ""
     value, low, high = (_signed(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
-    return value, f"{low} … {high}"
+    return value, f"{low}…{high}"
 
 
 def _signed(value: float | None) -> str:
@@ -52,18 +53,24 @@ def by_camera(eyes: Eyes, course: Course) -> list[tuple[str, ...]]:
     return [tuple(row["camera"] for row in rows), *shares]
 
 
-SEEN = (("edges seen", "0 to 1"), ("blur", ""), ("error", "cm"), ("feet follow", "0 to 1"))
+SEEN = (("edges seen", "0 to 1"), (BLUR, "0 to 1"), ("error", "cm"), ("feet follow", "0 to 1"))
 HEADINGS = (*SEEN, ("camera", ""), *((heading, "%") for _, heading in SHARES))
 
 
 def table(eyes: Eyes) -> Table:
     """Narrow enough for 80 columns."""
-    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     made.add_column("strip", no_wrap=True)
     for heading, unit in HEADINGS:
-        made.add_column(f"{heading}\n{unit}", justify="right" if unit else "left", no_wrap=True)
+        if heading not in (BLUR, CHANCE):  # they stand below the edges seen and the strip
+            made.add_column(f"{heading}\n{unit}", justify="right" if unit else "left", no_wrap=True)
     for course in courses(eyes):
-        shown = [f"{value}\n[dim]{ends}[/dim]" for value, ends in seen(eyes, course)]
-        made.add_row(two_lines(course), *shown, *map("\n".join, by_camera(eyes, course)))
-    made.caption = f"{eyes.trials} trials per strip and camera"
+        (edges, ends), (floor, _), *rest = seen(eyes, course)
+        blur = "" if edges == NOTHING else f"blur {floor}"
+        shown = [f"{edges}\n[dim]{ends}\n{blur}[/dim]"]
+        shown += [f"{value}\n[dim]{ends}[/dim]" for value, ends in rest]
+        *cells, chance = by_camera(eyes, course)
+        luck = "" if chance[0] == NOTHING else f"chance {chance[0]} %"
+        made.add_row(f"{two_lines(course)}\n[dim]{luck}[/dim]", *shown, *map("\n".join, cells))
+    made.caption = f"{eyes.trials} trials per strip and camera; blur: of the true map, blurred"
     return made
