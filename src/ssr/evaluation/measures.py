@@ -121,7 +121,8 @@ def row_of(course: Course, trials: Trials, conditions: Conditions) -> Row:
             row[f"{name}_std"] = _number(estimate.std)
     row["left_strip"] = int((trials.ending == LEFT).sum())
     row["mean_seconds"] = _number(float(trials.seconds.mean()))
-    row["footholds"], row["rated"] = len(trials.foothold_trial), int(among_obstacles(trials).sum())
+    row["footholds"] = len(trials.foothold_trial)
+    row["rated"] = None if course.terrain.inclined else int(among_obstacles(trials).sum())
     row["walk_trials"] = int((trials.walk_seconds > 0).sum())
     row["walk_seconds"] = _number(float(trials.walk_seconds.sum()))
     return row

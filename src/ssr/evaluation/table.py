@@ -56,8 +56,14 @@ WAY = (
     Column("style_reference", "of reference", "r^s", 1, 2),
 )
 #: what 80 columns hold
-SHOWN = tuple(column for column in OUTCOME if column.measure not in ("distance", "msr"))
-SHORT = {"speed_share": "speed\n%", "drift": "drift\nm/10", "double_support": "both\n%", "rated": "rated"}
+SHOWN = tuple(column for column in OUTCOME if column.measure not in ("distance", "msr", "rated"))
+SHORT = {
+    "speed_share": "speed\n%",
+    "drift": "drift\nm/10",
+    "double_support": "both\n%",
+    "cadence": "steps\n1/s",
+    "scatter": "spread\ncm",
+}
 IN_REPORT_ONLY = ("stance_time", "lead_right", "style_reference", "walk_seconds")
 SHOWN_GAIT = tuple(column for column in (*GAIT, *WAY) if column.measure not in IN_REPORT_ONLY)
 
@@ -112,7 +118,7 @@ def _table(
 ) -> Table:
     """Narrow enough for 80 columns."""
     several = len(results) > 1
-    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     made.add_column("strip", no_wrap=True)
     if several:
         made.add_column("policy")
