@@ -34,6 +34,10 @@ class Environment(Protocol):
     def levels(self) -> Tensor:
         """(n,) level of each world's tile; may be written to before `reset`."""
 
+    @property
+    def reached_top(self) -> Tensor:
+        """(n,) bool: the world has crossed the hardest tile once."""
+
     def reset(self) -> Observation: ...
     def step(self, action: Tensor) -> Transition: ...
     def restart(self, ended: Tensor) -> Observation: ...

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import torch
 
+from ssr.physics.mujoco_dynamics import change_model
 from ssr.physics.simulator import Dynamics
 from ssr.physics.world import terrain_name
 from ssr.rehearsal.simulated_robot import SensorNoise, SimulatedRobot
@@ -61,16 +62,7 @@ def apply(robot: SimulatedRobot, luck: Luck) -> None:
     """Change the model of a robot that has not been changed before."""
     model, d = robot.model, luck.dynamics
     array = lambda x: x[0].double().numpy()
-    scale = array(d.link_mass_scale).copy()
-    mass = model.body_mass[1:] * scale
-    loaded = mass[0] + float(d.base_added_mass[0])
-    scale[0] *= loaded / mass[0]
-    mass[0] = loaded
-    model.body_mass[1:] = mass
-    model.body_inertia[1:] *= scale[:, None]
-    offset = array(d.link_com_offset).copy()
-    offset[0] += array(d.base_com_offset)
-    model.body_ipos[1:] += offset
+    change_model(model, d)
     for index in range(len(robot.tile.boxes)):
         model.geom(terrain_name(index)).friction[0] = float(d.friction[0])
     mujoco.mj_setConst(model, mujoco.MjData(model))

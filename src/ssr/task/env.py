@@ -120,6 +120,10 @@ class TraversalEnv:
         return self.progress.level
 
     @property
+    def reached_top(self) -> Tensor:
+        return self.progress.reached_top
+
+    @property
     def terrain_type(self) -> Tensor:
         """(n,) index into TERRAIN_TYPES."""
         return self.field.type
