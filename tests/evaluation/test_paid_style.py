@@ -8,12 +8,13 @@ import torch
 
 from ssr.evaluation import subject
 from ssr.evaluation.gait import WARM_UP
-from ssr.evaluation.paid_style import EVERY, OwnDiscriminators, StyleMeter
+from ssr.evaluation.paid_style import EVERY, StyleMeter
 from ssr.learning import presets
 from ssr.learning.moments import RunningNormalizer
 from ssr.learning.ssr_policy import network_config
 from ssr.learning.style import style_reward
-from ssr.motion.frames import WINDOW
+from ssr.learning.style_judge import OwnDiscriminators
+from ssr.motion.frames import STRIDE, WINDOW
 from ssr.networks.build import Networks
 from ssr.robots import load
 
@@ -24,9 +25,10 @@ FIRST = round(WARM_UP / PERIOD)
 class Witness:
     """Pays 1 to everyone and remembers what it was shown."""
 
-    frames, stride = 5, 2
+    frames = 5
 
-    def __init__(self) -> None:
+    def __init__(self, stride: int = 2) -> None:
+        self.stride = stride
         self.seen: list[torch.Tensor] = []
 
     def pay(self, windows: torch.Tensor, terrain_type: torch.Tensor) -> torch.Tensor:
@@ -55,13 +57,24 @@ def test_windows_end_now_with_frames_two_steps_apart_and_count_while_a_trial_run
     assert meter.paid.tolist() == meter.windows.tolist()
 
 
+def test_frames_further_apart_are_means_of_as_many_steps() -> None:
+    stride, last = 6, FIRST + 20
+    witness = Witness(stride)
+    meter = StyleMeter(witness, 2, PERIOD)  # type: ignore[arg-type]
+    for number in range(1, last + 1):
+        meter.observe(step(number), torch.ones(2, dtype=torch.bool))  # type: ignore[arg-type]
+    newest = next(n for n in range(FIRST, last) if n % EVERY == 0)
+    means = [newest - stride * k - (stride - 1) / 2 for k in (4, 3, 2, 1, 0)]
+    assert witness.seen[0][0, :, 0].tolist() == pytest.approx(means)
+
+
 def test_each_terrain_type_has_its_own_discriminator_behind_the_run_s_normaliser() -> None:
     torch.manual_seed(0)
     networks = Networks(load("x2"), network_config(presets.preset("smoke")))
     normalizer = RunningNormalizer(networks.layouts.amp.size)
     normalizer.update(3.0 + 2.0 * torch.randn(500, networks.layouts.amp.size))
     windows = 3.0 + 2.0 * torch.randn(6, WINDOW, networks.layouts.amp.size)
-    paid = OwnDiscriminators(networks.discriminators, normalizer).pay(
+    paid = OwnDiscriminators(networks.discriminators, normalizer, STRIDE).pay(
         windows, torch.tensor([0, 1, 2, 3, 4, 1])
     )
     for k, which in enumerate((0, 1, 2, 3, 4, 1)):
@@ -69,6 +82,6 @@ def test_each_terrain_type_has_its_own_discriminator_behind_the_run_s_normaliser
         assert float(paid[k]) == pytest.approx(float(style_reward(alone.detach())), abs=1e-5)
 
 
-def test_a_snapshot_keeps_no_normaliser_and_style_is_then_unknown(run: Path) -> None:
-    assert subject.load(str(run)).discriminators is None
-    assert subject.load("scripted:stand").discriminators is None
+def test_weights_without_a_normaliser_leave_style_unknown(run: Path) -> None:
+    assert subject.load(str(run)).style_judge is None
+    assert subject.load("scripted:stand").style_judge is None

@@ -20,6 +20,7 @@ from ssr.learning import checkpoint, registry, runner, small_checkpoint, ssr_sta
 from ssr.learning.config import TrainConfig
 from ssr.learning.counters import Counters
 from ssr.learning.run_directory import SMALL, RunDirectory, read_metrics
+from ssr.learning.style import style_reward
 from ssr.learning.trainer import Trainer
 
 
@@ -144,6 +145,36 @@ def test_frozen_networks_stay_bit_for_bit_while_others_learn(tiny):
     assert not after["actor.std"].equal(before["actor.std"])
     with pytest.raises(UserError, match=r"Unknown network to freeze: 'eyes'\. Known: encoder, decoders"):
         algorithm.freeze(("eyes",))
+
+
+def test_a_frozen_policy_and_frozen_discriminators_keep_rate_and_scale(tiny):
+    env, algorithm = learner(tiny)
+    trainer = Trainer(env, algorithm)
+    trainer.iterate()
+    algorithm.freeze(("actor", "discriminators"))
+    rate, scale = algorithm.ppo.optimizer.learning_rate, algorithm.style.normalizer.mean.clone()
+    trainer.iterate()
+    assert algorithm.ppo.optimizer.learning_rate == rate
+    assert torch.equal(algorithm.style.normalizer.mean, scale)
+    algorithm.freeze(())
+    trainer.iterate()
+    assert not torch.equal(algorithm.style.normalizer.mean, scale)
+
+
+def test_what_a_policy_was_paid_for_style_can_be_said_of_whatever_was_saved(tiny, tmp_path):
+    env, algorithm = learner(tiny)
+    trainer = Trainer(env, algorithm)
+    trainer.iterate()
+    run = RunDirectory.create(tmp_path / "run", tiny)
+    run.snapshot(algorithm.policy(), 1)
+    path = tmp_path / SMALL
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=1), trainer.levels())
+    windows, terrain = torch.randn(6, 5, algorithm.vectors.amp.size), torch.tensor([0, 1, 2, 3, 4, 1])
+    style = algorithm.style
+    with torch.no_grad():
+        paid = style_reward(algorithm.networks.discriminators.score(style._normalized(windows), terrain))
+    for saved in (run.path, path):
+        assert torch.equal(subject.load(str(saved)).style_judge.pay(windows, terrain), paid)
 
 
 @pytest.mark.parametrize("moments", [True, False])

@@ -27,7 +27,7 @@ from ssr.task.touchdowns import TouchdownRules
 #: what decides the course of a trial; figures and reports do not
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
-    *("learning/foothold.py", "learning/ssr_policy.py"),
+    *("learning/foothold.py", "learning/ssr_policy.py", "learning/style_judge.py"),
     *("evaluation/conditions.py", "evaluation/footholds.py"),
     *("evaluation/gait.py", "evaluation/paid_style.py"),
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),

@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 
 from ssr.errors import UserError, unknown
-from ssr.evaluation.paid_style import OwnDiscriminators, own_discriminators
 from ssr.evaluation.scripted import SCRIPTED
 from ssr.learning import config_file, saved
-from ssr.learning.algorithm import Actor, Imagine, Policy
+from ssr.learning.algorithm import Actor, Imagine, Policy, StyleJudge
 from ssr.learning.packing import pack
 from ssr.robots import load as load_robot
 from ssr.robots.spec import RobotSpec
@@ -36,12 +35,16 @@ class Subject:
     digest: str  #: of everything that decides how it acts
     iteration: int | None = None  #: of training
     policy: Policy | None = None  #: None: scripted
-    discriminators: OwnDiscriminators | None = None  #: which paid it for style
 
     @property
     def imagine(self) -> Imagine | None:
         """Where it thinks its feet will land, if it learned to."""
         return None if self.policy is None else self.policy.imagine
+
+    @property
+    def style_judge(self) -> StyleJudge | None:
+        """Who paid it for style, if that is known."""
+        return None if self.policy is None else self.policy.style_judge
 
 
 def load(source: str, iteration: int | None = None) -> Subject:
@@ -65,7 +68,6 @@ def load(source: str, iteration: int | None = None) -> Subject:
         digest=_digest(found.robot, settings, policy.weights()),
         iteration=found.iteration,
         policy=policy,
-        discriminators=own_discriminators(path, found),
     )
 
 
