@@ -11,8 +11,8 @@ from ssr.learning import small_checkpoint
 from ssr.learning.averaging import ACTING, AveragedPolicy
 from ssr.learning.counters import Counters
 from ssr.learning.run_directory import SMALL, RunDirectory
-from ssr.learning.trainer import Trainer
 from ssr.learning.ssr_policy import NORMALIZER, shipped
+from ssr.learning.trainer import Trainer
 
 NAME = "actor.std"
 

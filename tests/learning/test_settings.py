@@ -8,7 +8,7 @@ import pytest
 from ssr.learning import presets, recipe
 from ssr.learning.config import TrainConfig
 
-MOST = 124  #: a new setting is worth an old one
+MOST = 125  #: a new setting is worth an old one
 
 #: Settings that no preset and no recipe changes, and why a user would.
 USERS_SET = {
@@ -18,6 +18,7 @@ USERS_SET = {
     "seed": "another run",
     "device": "another machine",
     "env.threads": "machines with more cores than ranks",
+    "env.engine": "another simulator",
     "task.control_period": "a robot whose controller runs at another rate",
     "task.commands.*_speed": "how fast it shall walk",
     "task.commands.yaw_rate": "how fast it shall turn",

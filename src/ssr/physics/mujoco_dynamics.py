@@ -54,7 +54,7 @@ def change(worlds: np.ndarray, drawn: Drawn, model: Bodies, bodies: Bodies, driv
 
 
 def change_model(model: mujoco.MjModel, dynamics: Dynamics) -> None:
-    """Give one robot, simulated alone and still as built, the bodies that were drawn for it."""
+    """Give the one robot of `model`, still as built, the bodies that were drawn for it."""
     fields = [getattr(model, name) for name in Bodies._fields]
     built, own = [field.copy() for field in fields], [field[None] for field in fields]
     _change_bodies(np.zeros(1, dtype=np.int64), tuple(Drawn.of(dynamics)), tuple(built), tuple(own))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 import torch
 
-from ssr.physics.mujoco_dynamics import change_model
 from ssr.physics.simulator import Dynamics
-from ssr.physics.world import terrain_name
+from ssr.physics.world import randomize
 from ssr.rehearsal.simulated_robot import SensorNoise, SimulatedRobot
 from ssr.rehearsal.training import Training
 from ssr.task import starts
@@ -60,12 +58,9 @@ def sensor_noise(share: float) -> SensorNoise:
 
 def apply(robot: SimulatedRobot, luck: Luck) -> None:
     """Change the model of a robot that has not been changed before."""
-    model, d = robot.model, luck.dynamics
+    d = luck.dynamics
     array = lambda x: x[0].double().numpy()
-    change_model(model, d)
-    for index in range(len(robot.tile.boxes)):
-        model.geom(terrain_name(index)).friction[0] = float(d.friction[0])
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    randomize(robot.model, d)
     strength = array(d.motor_strength)
     robot.motors.stiffness_scale = array(d.kp_scale) * strength
     robot.motors.damping_scale = array(d.kd_scale) * strength

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from ssr.evaluation.eyes import figures
 from ssr.evaluation.eyes.looks import FREEZE
-from ssr.evaluation.eyes.phantom import TREAD
 from ssr.evaluation.eyes.record import Eyes
 from ssr.evaluation.eyes.table import HEADINGS, by_camera, courses, seen
 from ssr.evaluation.figures.style import inline
+from ssr.terrain.kind import Phantom
 
 #: drawing, title, caption
 PICTURES: tuple[tuple[Callable[[Eyes], Figure | None], str, str], ...] = (
@@ -86,6 +86,6 @@ def _definitions() -> str:
 what is left of a map without the plane that fits it best: 1 for the true map, 0 for its ramp.
 <b>error</b>: root mean square of decoded minus true heights.
 <b>feet follow</b>: how far landings move for each centimetre that the camera shows the edges moved: 1 for
-feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * TREAD:g} cm where
-there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for each
+feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * Phantom.tread:g} cm
+where there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for each
 camera. Small figures: 95 % intervals.</p>"""
