@@ -87,5 +87,5 @@ what is left of a map without the plane that fits it best: 1 for the true map, 0
 <b>error</b>: root mean square of decoded minus true heights.
 <b>feet follow</b>: how far landings move for each centimetre that the camera shows the edges moved: 1 for
 feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * Phantom.tread:g} cm
-where there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for each
-camera. Small figures: 95 % intervals.</p>"""
+where there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for
+each camera. Small figures: 95 % intervals.</p>"""
