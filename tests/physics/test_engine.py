@@ -11,7 +11,7 @@ from mujoco.batch import Batch
 
 from ssr.physics.mujoco_engine import MujocoSimulator
 from ssr.physics.simulator import ResetPose
-from ssr.physics.world import build_world
+from ssr.physics.world import build_world, randomize
 from ssr.robots import load
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics, effective_friction
@@ -114,6 +114,18 @@ def test_each_randomization_reaches_the_model() -> None:
     assert np.allclose(model.geom_friction[sim._terrain, 0], drawn.friction[1].item(), rtol=1e-6)
     assert np.allclose(model.body_subtreemass[1], model.body_mass[1:].sum()), "derived constants must follow"
     assert np.allclose(plain.body_mass, sim.model.body_mass), "the world in between was not asked to change"
+
+
+def test_a_robot_simulated_alone_gets_the_bodies_and_ground_of_a_world_that_drew_the_same() -> None:
+    sim = simulator(1)
+    generator = torch.Generator().manual_seed(1)
+    drawn = draw_dynamics(1, len(sim.body_names), len(DEFAULT), RandomizationConfig(), 1.0, generator)
+    sim.randomize(torch.tensor([0]), drawn)
+    alone, world = build_world(ROBOT, TILE_POOL).compile(), sim.batch.get_model(0)
+    assert not np.allclose(alone.body_mass, world.body_mass)
+    randomize(alone, drawn)
+    for field in ("body_mass", "body_inertia", "body_ipos", "body_subtreemass", "geom_friction"):
+        assert np.array_equal(getattr(alone, field), getattr(world, field)), field
 
 
 def test_friction_rules() -> None:
