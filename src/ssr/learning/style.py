@@ -165,8 +165,7 @@ class Style:
             reference = torch.stack([self._reference(k, size) for k in range(self.groups)])
             # A terrain type that no world stands on has no windows, and its zeros must not be learned from.
             active = self.replay.fill > 0
-            # Frozen discriminators keep the scale of what they were trained on.
-            if update == 0 and "discriminators" not in self.optimizer.frozen:
+            if update == 0:
                 self.normalizer.update(
                     torch.cat((policy[active], reference[active])).flatten(0, 2), self.ranks
                 )
