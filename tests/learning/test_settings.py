@@ -38,7 +38,6 @@ USERS_SET = {
     "encoder.divergence": "z^p holds too little: docs/training.md",
     "imagination.gate_rmse": "how sure it must be of a foothold before it counts",
     "foothold.gate_level": "how hard the terrain must be before it counts",
-    "style.stride": "how much of a step a window of motion spans",
     "streams.*": "how much footholds and style count",
     "ablation.*": "Sec. 4.1",
     "run.kept_checkpoints": "the size of a disk",
