@@ -8,11 +8,12 @@ import torch
 
 from ssr.evaluation import subject
 from ssr.evaluation.gait import WARM_UP
-from ssr.evaluation.paid_style import EVERY, OwnDiscriminators, StyleMeter
+from ssr.evaluation.paid_style import EVERY, StyleMeter
 from ssr.learning import presets
 from ssr.learning.moments import RunningNormalizer
 from ssr.learning.ssr_policy import network_config
 from ssr.learning.style import style_reward
+from ssr.learning.style_judge import OwnDiscriminators
 from ssr.motion.frames import STRIDE, WINDOW
 from ssr.networks.build import Networks
 from ssr.robots import load
@@ -81,6 +82,6 @@ def test_each_terrain_type_has_its_own_discriminator_behind_the_run_s_normaliser
         assert float(paid[k]) == pytest.approx(float(style_reward(alone.detach())), abs=1e-5)
 
 
-def test_a_snapshot_keeps_no_normaliser_and_style_is_then_unknown(run: Path) -> None:
-    assert subject.load(str(run)).discriminators is None
-    assert subject.load("scripted:stand").discriminators is None
+def test_weights_without_a_normaliser_leave_style_unknown(run: Path) -> None:
+    assert subject.load(str(run)).style_judge is None
+    assert subject.load("scripted:stand").style_judge is None

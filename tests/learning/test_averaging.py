@@ -8,9 +8,10 @@ from test_ppo import learner
 
 from ssr.evaluation import subject
 from ssr.learning import small_checkpoint
-from ssr.learning.averaging import ACTING, AveragedPolicy, shipped
+from ssr.learning.averaging import ACTING, AveragedPolicy
 from ssr.learning.counters import Counters
 from ssr.learning.run_directory import SMALL, RunDirectory
+from ssr.learning.ssr_policy import NORMALIZER, shipped
 from ssr.learning.trainer import Trainer
 
 NAME = "actor.std"
@@ -34,7 +35,8 @@ def test_snapshots_and_small_checkpoints_ship_the_average_and_learn_on_with_the_
     trainer = Trainer(env, algorithm)
     for _ in range(3):
         trainer.iterate()
-    average, newest = algorithm.average.weights, algorithm.networks.state_dict()
+    average = algorithm.average.weights
+    newest = algorithm.networks.state_dict() | algorithm.style.normalizer.state_dict(prefix=NORMALIZER)
     changed = [name for name in average if not torch.equal(average[name], newest[name])]
     assert NAME in changed and any(name.startswith("encoder.") for name in changed)
 
@@ -72,6 +74,6 @@ def test_a_checkpoint_without_an_average_begins_one_with_its_weights(tiny, tmp_p
 def test_without_averaging_the_newest_are_shipped(tiny):
     env, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, average=0.0)))
     Trainer(env, algorithm).iterate()
-    newest = algorithm.networks.state_dict()
+    newest = algorithm.networks.state_dict() | algorithm.style.normalizer.state_dict(prefix=NORMALIZER)
     assert algorithm.average is None and "average" not in algorithm.state_dict()
     assert all(torch.equal(v, newest[k]) for k, v in algorithm.policy().weights().items())

@@ -202,6 +202,18 @@ def test_learning_rate_follows_the_divergence(tiny):
     assert ppo.optimizer.learning_rate == tiny.ppo.learning_rates[0]
 
 
+def test_a_frozen_actor_keeps_the_learning_rate_though_rounding_looks_like_a_small_step(tiny):
+    env, algorithm = learner(tiny)
+    collect(env, algorithm)
+    batch = batch_of(algorithm)
+    rounded, std = replace(batch, mean=batch.mean + 1e-3), algorithm.networks.actor.std.detach().clone()
+    rates = []
+    for frozen in (("actor",), ()):
+        algorithm.freeze(frozen)
+        rates.append(algorithm.ppo.update(rounded, std, algorithm.schedule)["learning_rate"])
+    assert rates[0] == tiny.optimizer.learning_rate != rates[1]
+
+
 def test_std_never_leaves_its_range(tiny):
     env, algorithm = learner(tiny)
     collect(env, algorithm)

@@ -16,11 +16,15 @@ from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import run_trials
-from ssr.learning import checkpoint, registry, runner, small_checkpoint, ssr_state
-from ssr.learning.config import TrainConfig
+from ssr.learning import checkpoint, presets, registry, runner, small_checkpoint, ssr_state, worlds
+from ssr.learning.config import TrainConfig, WorldsConfig
 from ssr.learning.counters import Counters
 from ssr.learning.run_directory import SMALL, RunDirectory, read_metrics
+from ssr.learning.style import style_reward
 from ssr.learning.trainer import Trainer
+from ssr.physics import engines
+from ssr.physics.mujoco_engine import MujocoSimulator
+from ssr.physics.world import PhysicsConfig
 
 
 @pytest.fixture
@@ -54,6 +58,27 @@ def test_another_algorithm_is_trained_resumed_bit_for_bit_and_evaluated(climbing
     more = tmp_path / "more"
     command(["--continue", str(straight / SMALL), "--run", str(more), "--run.iterations", "1"])
     assert len(read_metrics(more)) == 1
+
+
+def test_the_engine_of_a_configuration_simulates_training_and_trials(monkeypatch, tiny):
+    """Worlds beside networks on another device stay on the CPU if their engine can nothing else."""
+    asked = []
+
+    def another(robot, num_envs, *, config, device, **rest):
+        asked.append((config.engine, device))
+        return MujocoSimulator(robot, num_envs, config=config, **rest)
+
+    with pytest.raises(UserError, match=r"^Unknown physics engine: 'bullet'\. Known: mujoco\.$"):
+        replace(tiny, env=replace(tiny.env, engine="bullet"))
+    monkeypatch.setitem(engines.ENGINES, "bullet", ("cpu",))
+    monkeypatch.setattr("ssr.task.env.make_simulator", another)
+    monkeypatch.setattr("ssr.learning.worlds.device_of", lambda config: "meta")
+    monkeypatch.setattr("ssr.learning.ssr.SSR", lambda **given: None)
+    config = replace(presets.preset("smoke"), env=WorldsConfig(num_envs=1, engine="bullet"))
+    worlds.make(config)
+    tried = replace(subject.load("scripted:stand"), physics=PhysicsConfig(engine="bullet"))
+    run_trials(tried, Course.of("flat"), Conditions(seconds=0.1), 0, 1, chunk=1)
+    assert asked == [("bullet", "cpu")] * 2
 
 
 def test_an_unknown_algorithm_is_one_line(tmp_path):
@@ -144,6 +169,35 @@ def test_frozen_networks_stay_bit_for_bit_while_others_learn(tiny):
     assert not after["actor.std"].equal(before["actor.std"])
     with pytest.raises(UserError, match=r"Unknown network to freeze: 'eyes'\. Known: encoder, decoders"):
         algorithm.freeze(("eyes",))
+
+
+def test_frozen_discriminators_keep_the_scale_of_their_motion(tiny):
+    env, algorithm = learner(tiny)
+    trainer = Trainer(env, algorithm)
+    trainer.iterate()
+    algorithm.freeze(("discriminators",))
+    scale = algorithm.style.normalizer.mean.clone()
+    trainer.iterate()
+    assert torch.equal(algorithm.style.normalizer.mean, scale)
+    algorithm.freeze(())
+    trainer.iterate()
+    assert not torch.equal(algorithm.style.normalizer.mean, scale)
+
+
+def test_what_a_policy_was_paid_for_style_can_be_said_of_whatever_was_saved(tiny, tmp_path):
+    env, algorithm = learner(tiny)
+    trainer = Trainer(env, algorithm)
+    trainer.iterate()
+    run = RunDirectory.create(tmp_path / "run", tiny)
+    run.snapshot(algorithm.policy(), 1)
+    path = tmp_path / SMALL
+    small_checkpoint.save(path, algorithm, tiny, Counters(iteration=1), trainer.levels())
+    windows, terrain = torch.randn(6, 5, algorithm.vectors.amp.size), torch.tensor([0, 1, 2, 3, 4, 1])
+    style = algorithm.style
+    with torch.no_grad():
+        paid = style_reward(algorithm.networks.discriminators.score(style._normalized(windows), terrain))
+    for saved in (run.path, path):
+        assert torch.equal(subject.load(str(saved)).style_judge.pay(windows, terrain), paid)
 
 
 @pytest.mark.parametrize("moments", [True, False])

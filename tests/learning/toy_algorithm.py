@@ -49,6 +49,7 @@ class ReflexActor:
 class ReflexPolicy:
     imagine = None
     decode = None
+    style_judge = None
 
     def __init__(self, network):
         self.network = network

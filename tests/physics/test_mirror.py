@@ -33,7 +33,6 @@ def mirrored_state(state: PhysicsState, robot) -> dict[str, torch.Tensor]:
         "gravity": apply(POLAR, state.gravity),
         "yaw": -state.yaw,
         "sole_yaw": -state.sole_yaw.flip(1),
-        "sole_drop": state.sole_drop.flip(1),
         "local_velocity": apply(POLAR, state.local_velocity),
         "local_foot_velocity": swap(state.local_foot_velocity),
         "local_hand_position": swap(state.local_hand_position),

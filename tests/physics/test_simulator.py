@@ -9,6 +9,7 @@ import torch
 
 import ssr
 from ssr.errors import UserError
+from ssr.physics import engines
 from ssr.physics.engines import make_simulator
 from ssr.physics.readout import PhysicsState, Reading, State, shapes_of
 from ssr.physics.simulator import ResetPose, Simulator
@@ -71,8 +72,14 @@ def test_every_engine_is_a_simulator(simulator) -> None:
 def test_an_unknown_engine_or_an_impossible_device_is_one_clear_line() -> None:
     with pytest.raises(UserError, match=r"^Unknown physics engine: 'bullet'\. Known: mujoco\.$"):
         make_simulator(ROBOT, 1, pool=1, config=PhysicsConfig(engine="bullet"))
-    with pytest.raises(UserError, match="simulates on the CPU, not on cuda"):
+    with pytest.raises(UserError, match=r"^The mujoco engine simulates on cpu, not on cuda\.$"):
         make_simulator(ROBOT, 1, pool=1, device="cuda")
+
+
+def test_worlds_live_beside_the_learner_where_their_engine_can_and_else_on_the_cpu(monkeypatch) -> None:
+    monkeypatch.setitem(engines.ENGINES, "flying", ("cuda",))
+    assert [engines.device_beside(at, "mujoco") for at in ("cpu", "cuda")] == ["cpu", "cpu"]
+    assert engines.device_beside("cuda", "flying") == "cuda"
 
 
 def test_all_views_of_a_state_have_the_fields_of_the_one_table(simulator) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,13 +11,14 @@ import torch
 from ssr.cli.main import main
 from ssr.errors import UserError
 from ssr.evaluation.courses import Course, choose, course_sets
+from ssr.evaluation.eyes.phantom import shares_of, tread_of
 from ssr.evaluation.worlds import strips_for
 from ssr.task.commands import table_4
 from ssr.task.config import CommandConfig, TerrainConfig
 from ssr.terrain import registry
 from ssr.terrain.field import TerrainField
 from ssr.terrain.ground import ENTRY, Edges, Obstacles, Plot, columns, evenly
-from ssr.terrain.kind import Parameter, Setting, TerrainKind
+from ssr.terrain.kind import Parameter, Phantom, Setting, TerrainKind
 from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.registry import kind_named, kinds_help, register, settings_help
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -95,6 +98,14 @@ def test_it_is_a_course_of_its_own_set() -> None:
     assert easy.order > Course.of("platform", 0.9).order
     (strip,) = strips_for(easy, [3])
     assert strip.kind == "posts" and strip.length - strip.start >= 29.0
+
+
+def test_it_is_shown_further_on_as_it_says_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    course = Course.of("posts", 0.2)
+    assert shares_of(course) == (0.0,), "it said nothing"
+    other = replace(POSTS, phantom=lambda setting: Phantom(tread=1.0, repeats=True))
+    monkeypatch.setitem(registry._KINDS, "posts", other)
+    assert tread_of(course) == 1.0 and shares_of(course) == (0.0, 0.25, 0.5, 0.75)
 
 
 def test_help_lists_and_errors_know_it(capsys: pytest.CaptureFixture) -> None:

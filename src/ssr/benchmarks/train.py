@@ -17,6 +17,7 @@ from ssr.benchmarks.blocks import median_ratio
 from ssr.benchmarks.memory import peak_tensor_bytes
 from ssr.benchmarks.recording import RandomWalk
 from ssr.benchmarks.replay import Replay
+from ssr.files import write_json
 from ssr.learning import presets, worlds
 from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
@@ -75,7 +76,7 @@ def measure_rates(ranks: Ranks, config: TrainConfig, rounds: int, path: Path) ->
             seconds = time.perf_counter() - begin
             rates[name].append(config.env.num_envs * config.ppo.steps / seconds)
     if ranks.first:
-        path.write_text(json.dumps(rates))
+        write_json(path, rates)
 
 
 def _recorded(env: TraversalEnv, steps: int) -> Replay:

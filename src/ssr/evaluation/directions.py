@@ -93,7 +93,9 @@ def walk(subject: Subject, seed: int) -> Paths:
     # A command's repeats have the seeds of every other command's: only the command differs.
     seeds = [seed_of("directions", seed, k % REPEATS) for k in range(count)]
     tiles = [open_ground()] * count
-    worlds = TrialWorlds(subject.robot, subject.task, subject.camera, tiles, seeds, conditions)
+    worlds = TrialWorlds(
+        subject.robot, subject.task, subject.camera, tiles, seeds, conditions, physics=subject.physics
+    )
     env = worlds.env
     env.set_ramp(0.0)
     actor = subject.actor()

@@ -18,6 +18,7 @@ from ssr.evaluation.chance import safe_by_chance
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.measures import Row, row_of
+from ssr.evaluation.paid_style import paid_reference
 from ssr.evaluation.results import EVAL, RESULTS, TRIALS, OtherFormat, Results, load
 from ssr.evaluation.store import Store, digest_of
 from ssr.evaluation.trials import Trials
@@ -85,7 +86,7 @@ def evaluate(request: Request, console: Console) -> Results:
         for part in plan:
             part.store.forget(part.course)
     _do(plan, request, tried.task, console)
-    stride = tried.discriminators.stride if tried.discriminators else STRIDE
+    stride = tried.style_judge.stride if tried.style_judge else STRIDE
     shipped = shipped_motion(tried.robot).is_file()
     motion = MotionDataset.load(tried.robot, stride=stride) if shipped else None
     beside = _beside(tried, motion)
@@ -108,8 +109,8 @@ def evaluate(request: Request, console: Console) -> Results:
 
 def _beside(tried: subject.Subject, motion: MotionDataset | None) -> Callable[[Course], Row]:
     """What a course's row is to be read beside: feet put anywhere, and the reference's own style reward."""
-    own = tried.discriminators
-    paid = {} if own is None or motion is None else own.of_reference(motion)
+    judge = tried.style_judge
+    paid = {} if judge is None or motion is None else paid_reference(judge, motion)
 
     def row(course: Course) -> Row:
         return {

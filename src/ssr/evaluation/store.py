@@ -27,8 +27,8 @@ from ssr.task.touchdowns import TouchdownRules
 #: what decides the course of a trial; figures and reports do not
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
-    *("learning/foothold.py", "learning/ssr_policy.py", "learning/style.py", "learning/moments.py"),
-    "motion/frames.py",
+    *("learning/foothold.py", "learning/ssr_policy.py", "learning/style.py", "learning/style_judge.py"),
+    *("learning/moments.py", "motion/frames.py"),
     *("evaluation/conditions.py", "evaluation/footholds.py"),
     *("evaluation/gait.py", "evaluation/paid_style.py"),
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from ssr.errors import UserError, unknown
-from ssr.evaluation.paid_style import OwnDiscriminators, own_discriminators
 from ssr.evaluation.scripted import SCRIPTED
 from ssr.learning import config_file, saved
-from ssr.learning.algorithm import Actor, Imagine, Policy
+from ssr.learning.algorithm import Actor, Imagine, Policy, StyleJudge
 from ssr.learning.packing import pack
+from ssr.physics.world import PhysicsConfig
 from ssr.robots import load as load_robot
 from ssr.robots.spec import RobotSpec
 from ssr.task.config import TaskConfig
@@ -34,14 +34,19 @@ class Subject:
     camera: CameraConfig | None
     actor: Callable[[], Actor]
     digest: str  #: of everything that decides how it acts
+    physics: PhysicsConfig = field(default_factory=PhysicsConfig)  #: of the engine it was trained in
     iteration: int | None = None  #: of training
     policy: Policy | None = None  #: None: scripted
-    discriminators: OwnDiscriminators | None = None  #: which paid it for style
 
     @property
     def imagine(self) -> Imagine | None:
         """Where it thinks its feet will land, if it learned to."""
         return None if self.policy is None else self.policy.imagine
+
+    @property
+    def style_judge(self) -> StyleJudge | None:
+        """Who paid it for style, if that is known."""
+        return None if self.policy is None else self.policy.style_judge
 
 
 def load(source: str, iteration: int | None = None) -> Subject:
@@ -56,16 +61,17 @@ def load(source: str, iteration: int | None = None) -> Subject:
     found = saved.load(path, iteration)
     config, policy = found.config, found.policy
     settings = {name: config_file.as_dict(getattr(config, name)) for name in ("task", "camera", "network")}
+    settings |= {"engine": config.env.engine}
     return Subject(
         name=path.stem if path.is_file() else path.resolve().name,
         robot=found.robot,
         task=config.task,
         camera=config.camera,
         actor=policy.actor,
+        physics=PhysicsConfig(engine=config.env.engine),
         digest=_digest(found.robot, settings, policy.weights()),
         iteration=found.iteration,
         policy=policy,
-        discriminators=own_discriminators(path, found),
     )
 
 

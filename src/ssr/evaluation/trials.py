@@ -13,10 +13,10 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.gait import GaitRecorder
-from ssr.evaluation.paid_style import OwnDiscriminators, StyleMeter
+from ssr.evaluation.paid_style import StyleMeter
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, TrialWorlds, worlds_for
-from ssr.learning.algorithm import Actor
+from ssr.learning.algorithm import Actor, StyleJudge
 from ssr.task.env import TraversalEnv
 from ssr.task.terminations import BEHIND_START
 from ssr.task.transition import Transition
@@ -43,7 +43,7 @@ class Trials:
     walk_double_support: np.ndarray  #: (n,) float64, s
     walk_flight: np.ndarray  #: (n,) float64, s
     style_paid: np.ndarray  #: (n,) float64, style reward summed over its windows
-    style_windows: np.ndarray  #: (n,) int32; none where the discriminators are not known
+    style_windows: np.ndarray  #: (n,) int32; none where the judge is not known
     foothold_trial: np.ndarray  #: (f,) int32
     foothold_foot: np.ndarray  #: (f,) int8, right 0, left 1
     foothold_step: np.ndarray  #: (f,) int16
@@ -98,7 +98,7 @@ def run_trials(
     `report` hears of control steps done, those of resting worlds included.
     """
     worlds = worlds_for(subject, course, conditions, first, count, chunk)
-    return follow(worlds, subject.actor(), first % chunk, count, report, subject.discriminators)
+    return follow(worlds, subject.actor(), first % chunk, count, report, subject.style_judge)
 
 
 def follow(
@@ -107,17 +107,17 @@ def follow(
     offset: int,
     count: int,
     report: Callable[[int], None] = lambda steps: None,
-    discriminators: OwnDiscriminators | None = None,
+    style_judge: StyleJudge | None = None,
 ) -> Trials:
     """The trials of the worlds `offset` to `offset + count`, from their beginning to their end.
 
-    discriminators: whose style reward is worked out besides.
+    style_judge: whose style reward is worked out besides.
     """
     env, chunk = worlds.env, worlds.env.num_envs
     total = env.config.control_steps(worlds.conditions.seconds)
     actor.begin(chunk)
     recorder, walk = FootRecorder(chunk, env.layouts.privileged), GaitRecorder(chunk)
-    style = StyleMeter(discriminators, chunk, env.config.control_period)
+    style = StyleMeter(style_judge, chunk, env.config.control_period)
     ending = torch.full((chunk,), LASTED, dtype=torch.int8)
     steps = torch.zeros(chunk, dtype=torch.int32)
     distance, work = torch.zeros(chunk), torch.zeros(chunk, dtype=torch.float64)

@@ -14,6 +14,7 @@ from torch import Tensor
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.subject import Subject
+from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
@@ -77,6 +78,7 @@ class TrialWorlds:
         conditions: Conditions,
         asked: Tensor | None = None,
         shown: Sequence[Tile] | None = None,
+        physics: PhysicsConfig | None = None,
     ) -> None:
         ideal, self.sensor = conditions.camera(camera) if camera else (None, SensorConfig())
         self.conditions, self.camera, self.tiles = conditions, ideal, list(tiles)
@@ -86,6 +88,7 @@ class TrialWorlds:
             conditions.task(task),
             camera=ideal,
             threads=1,
+            physics=physics,
             pool=max(len(tile.boxes) for tile in tiles),
             bank=GivenTiles(tiles),
         )
@@ -166,4 +169,6 @@ def worlds_for(
     strips = strips_for(course, [seed_of("strip", conditions.seed, course.key, i) for i in numbers])
     seeds = [seed_of("trial", conditions.seed, course.key, i) for i in numbers]
     seen = None if shown is None else [shown(strip) for strip in strips]
-    return TrialWorlds(subject.robot, subject.task, subject.camera, strips, seeds, conditions, asked, seen)
+    return TrialWorlds(
+        subject.robot, subject.task, subject.camera, strips, seeds, conditions, asked, seen, subject.physics
+    )

@@ -38,6 +38,21 @@ Decode = Callable[[Actor], Tensor]
 as the privileged state's `base_height_map`."""
 
 
+class StyleJudge(Protocol):
+    """Pays for motion as training did."""
+
+    @property
+    def frames(self) -> int:
+        """Of a window."""
+
+    @property
+    def stride(self) -> int:
+        """Control steps between two of them."""
+
+    def pay(self, windows: Tensor, terrain_type: Tensor) -> Tensor:
+        """r^s (n,) of windows (n, frames, F) of AMP frames, oldest first, on terrain types (n,)."""
+
+
 class PolicyModule(Protocol):
     """The acting network as a robot runs it; `nn.Module`s with these members are."""
 
@@ -65,6 +80,8 @@ class Policy(Protocol):
     def imagine(self) -> Imagine | None: ...
     @property
     def decode(self) -> Decode | None: ...
+    @property
+    def style_judge(self) -> StyleJudge | None: ...
 
     def actor(self) -> Actor:
         """Somebody to act in trials, with a memory of its own."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from ssr.networks.build import Networks
 
@@ -41,8 +40,3 @@ class AveragedPolicy:
         self.count = int(state["count"])
         for name, value in state["weights"].items():
             self.weights[name].copy_(value)
-
-
-def shipped(state: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The weights to act with of a saved algorithm: the averaged ones where there are any."""
-    return state["networks"] | state.get("average", {}).get("weights", {})

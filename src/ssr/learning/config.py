@@ -9,6 +9,7 @@ from ssr.errors import UserError
 from ssr.learning import registry
 from ssr.motion.frames import STRIDE
 from ssr.networks.config import NetworkWidths
+from ssr.physics import engines
 from ssr.task.config import TaskConfig
 from ssr.vision.camera import CameraConfig
 from ssr.vision.support import landing_rule
@@ -147,6 +148,7 @@ class ScheduleConfig:
 class WorldsConfig:
     num_envs: int = 4096  #: over all ranks
     threads: int = 1  #: physics threads per rank
+    engine: str = "mujoco"  #: of physics, a name of `ssr.physics.engines`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +185,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         """Settings that cannot work together are refused here, not hours into a run."""
         registry.check(self.algorithm)
+        engines.check(self.env.engine)
         positive = {
             "env.num_envs": self.env.num_envs,
             "env.threads": self.env.threads,

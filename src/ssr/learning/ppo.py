@@ -225,7 +225,8 @@ class PPO:
             self.optimizer.extras[:4] = torch.stack((kl, surrogate.detach(), value_loss.detach(), outside))
         self.optimizer.backward(loss)
         kl_mean, surrogate_mean, value_mean, outside_mean = self.optimizer.extras[:4].tolist()
-        self._adapt(kl_mean, schedule.desired_kl)
+        if "actor" not in self.optimizer.frozen:  # of a policy that stays, rounding would be taken for a step
+            self._adapt(kl_mean, schedule.desired_kl)
         self.optimizer.step()
         return [
             ("kl", kl_mean),

@@ -37,12 +37,13 @@ def save(
         "iteration": str(counters.iteration),
         "config": json.dumps(settings),
         "state": json.dumps(skeleton),
-        "sha256": _sum(tensors),
+        "sha256": checksum(tensors),
     }
     write_tensors(path, tensors, metadata)
 
 
-def _sum(tensors: dict[str, Tensor]) -> str:
+def checksum(tensors: dict[str, Tensor]) -> str:
+    """SHA-256 of names and values."""
     total = hashlib.sha256()
     for name in sorted(tensors):
         total.update(name.encode())
@@ -62,7 +63,7 @@ def load(path: Path) -> tuple[int, TrainConfig, dict[str, Any]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata.get("kind") != KIND:
             raise UserError(f"{path} is not a small checkpoint of ssr. Give e.g. RUN/small.safetensors.")
-        if _sum(tensors) != metadata["sha256"]:
+        if checksum(tensors) != metadata["sha256"]:
             raise UserError(f"{path} was altered: its checksum differs. Use another copy or an earlier file.")
         config = from_dict(TrainConfig, unpack(json.loads(metadata["config"]), {}))
         return int(metadata["iteration"]), config, unpack(json.loads(metadata["state"]), tensors)

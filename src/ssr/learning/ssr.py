@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ssr.errors import unknown
 from ssr.learning import edge_sight, ssr_state
-from ssr.learning.averaging import AveragedPolicy, shipped
+from ssr.learning.averaging import AveragedPolicy
 from ssr.learning.config import TrainConfig
 from ssr.learning.devices import moved
 from ssr.learning.encoder_update import EncoderTrainer
@@ -25,7 +25,7 @@ from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.learning.schedule import Schedule
-from ssr.learning.ssr_policy import SSRPolicy, imagines, network_config, policy
+from ssr.learning.ssr_policy import SSRPolicy, imagines, network_config, policy, policy_of, shipped
 from ssr.learning.statistics import Statistics
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.style import ReferenceMotion, Style
@@ -317,7 +317,8 @@ class SSR:
         networks = deepcopy(self.networks).cpu()
         if self.average is not None:
             networks.load_state_dict(self.average.weights, strict=False)
-        return SSRPolicy(networks, imagines=imagines(self.config))
+        normalizer = None if self.style is None else self.style.normalizer.state_dict()
+        return policy_of(networks, self.config, normalizer)
 
     def freeze(self, networks: Collection[str]) -> None:
         """networks: of `Networks`, e.g. encoder and decoders."""

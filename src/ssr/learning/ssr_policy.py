@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ssr.learning.algorithm import Actor, Imagine
 from ssr.learning.config import TrainConfig
+from ssr.learning.moments import RunningNormalizer
+from ssr.learning.style import NORMALIZER_CLIP
+from ssr.learning.style_judge import OwnDiscriminators
 from ssr.motion.frames import WINDOW
 from ssr.networks.build import Networks
 from ssr.networks.config import NetworkConfig
@@ -16,6 +20,8 @@ from ssr.networks.policy import PolicyNetwork
 from ssr.robots.spec import RobotSpec
 from ssr.task.transition import Observation
 from ssr.terrain.settings import TERRAIN_TYPES
+
+NORMALIZER = "normalizer."  #: how the names of the style normaliser's numbers begin among the weights
 
 
 def network_config(config: TrainConfig) -> NetworkConfig:
@@ -39,8 +45,10 @@ def imagines(config: TrainConfig) -> bool:
 
 
 class SSRPolicy:
-    def __init__(self, networks: Networks, *, imagines: bool) -> None:
-        self.networks = networks.eval()
+    def __init__(
+        self, networks: Networks, *, imagines: bool, style_judge: OwnDiscriminators | None = None
+    ) -> None:
+        self.networks, self.style_judge = networks.eval(), style_judge
         self.network = networks.policy().eval()
         self.imagine: Imagine | None = networks.imagination if imagines else None
 
@@ -53,7 +61,9 @@ class SSRPolicy:
         return self.networks.decoders.base(self.networks.encoder.latents(actor.hidden).base)
 
     def weights(self) -> dict[str, Tensor]:
-        return self.networks.state_dict()
+        judge = self.style_judge
+        normalizer = {} if judge is None else judge.normalizer.state_dict(prefix=NORMALIZER)
+        return self.networks.state_dict() | normalizer
 
 
 class SSRActor:
@@ -76,5 +86,25 @@ class SSRActor:
 
 def policy(config: TrainConfig, robot: RobotSpec, weights: Mapping[str, Tensor]) -> SSRPolicy:
     networks = Networks(robot, network_config(config))
-    networks.load_state_dict(weights)
-    return SSRPolicy(networks, imagines=imagines(config))
+    kept = {name: value for name, value in weights.items() if name.startswith(NORMALIZER)}
+    networks.load_state_dict({name: value for name, value in weights.items() if name not in kept})
+    normalizer = {name.removeprefix(NORMALIZER): value for name, value in kept.items()}
+    return policy_of(networks, config, normalizer or None)
+
+
+def policy_of(
+    networks: Networks, config: TrainConfig, normalizer: Mapping[str, Tensor] | None = None
+) -> SSRPolicy:
+    """normalizer: the state of that of style; without it nobody can say what was paid."""
+    judge = None
+    if normalizer is not None:
+        scale = RunningNormalizer(networks.layouts.amp.size, NORMALIZER_CLIP)
+        scale.load_state_dict(normalizer)
+        judge = OwnDiscriminators(networks.discriminators, scale, config.style.stride)
+    return SSRPolicy(networks, imagines=imagines(config), style_judge=judge)
+
+
+def shipped(state: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights of the policy within a small state: averaged ones where there are any."""
+    normalizer = {NORMALIZER + name: value for name, value in state.get("normalizer", {}).items()}
+    return state["networks"] | state.get("average", {}).get("weights", {}) | normalizer

@@ -142,15 +142,14 @@ class Statistics:
 
 
 def level_means(
-    levels: Tensor, terrain_type: Tensor, reached_top: Tensor | None, ranks: Ranks = ALONE
+    levels: Tensor, terrain_type: Tensor, reached_top: Tensor, ranks: Ranks = ALONE
 ) -> dict[str, float]:
     """levels, terrain_type (n,) of all worlds; reached_top (n,) bool: crossed the hardest tile once."""
     tally = Tally()
     for k, name in enumerate(TERRAIN_TYPES):
         chosen = terrain_type == k
         tally.add(f"level/{name}", levels[chosen].sum(), chosen.sum())
-        if reached_top is not None:
-            tally.add(f"reached_top/{name}", reached_top[chosen].sum(), chosen.sum())
+        tally.add(f"reached_top/{name}", reached_top[chosen].sum(), chosen.sum())
     return tally.means(ranks)
 
 

@@ -16,6 +16,8 @@ from ssr.learning.distribution import device_of
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.references import ReferenceStarts
 from ssr.motion.dataset import MotionDataset
+from ssr.physics.engines import device_beside
+from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.task.env import TraversalEnv
 from ssr.task.transition import Observation, Transition
@@ -33,6 +35,10 @@ class Environment(Protocol):
     @property
     def levels(self) -> Tensor:
         """(n,) level of each world's tile; may be written to before `reset`."""
+
+    @property
+    def reached_top(self) -> Tensor:
+        """(n,) bool: the world has crossed the hardest tile once."""
 
     def reset(self) -> Observation: ...
     def step(self, action: Tensor) -> Transition: ...
@@ -54,7 +60,7 @@ def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algor
     motion = cache(lambda: MotionDataset.load(robot, stride=config.style.stride))
     seed = config.seed + RANK_SEED * ranks.rank
     torch.manual_seed(seed)
-    num_envs = ranks.part(config.env.num_envs)
+    num_envs, device = ranks.part(config.env.num_envs), device_of(config)
     env = TraversalEnv(
         robot,
         num_envs,
@@ -62,6 +68,8 @@ def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algor
         camera=config.camera,
         seed=seed,
         threads=config.env.threads,
+        physics=PhysicsConfig(engine=config.env.engine),
+        device=device_beside(device, config.env.engine),
         references=ReferenceStarts(motion()) if config.task.reference_starts > 0.0 else None,
     )
     algorithm = registry.method(config.algorithm).build(
@@ -71,6 +79,6 @@ def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algor
         field=env.field,
         motion=motion,
         ranks=ranks,
-        device=device_of(config),
+        device=device,
     )
     return env, algorithm

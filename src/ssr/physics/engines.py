@@ -10,7 +10,19 @@ from ssr.physics.simulator import Simulator
 from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
 
-ENGINES = ("mujoco",)  #: mujoco: CPU threads
+ENGINES = {"mujoco": ("cpu",)}  #: which kinds of device each engine simulates on
+
+
+def check(engine: str) -> None:
+    if engine not in ENGINES:
+        raise unknown("physics engine", engine, ENGINES)
+
+
+def device_beside(learner: str, engine: str) -> str:
+    """Where worlds of this engine live while networks learn on device `learner`: there if it can simulate
+    there, otherwise on the CPU."""
+    check(engine)
+    return learner if torch.device(learner).type in ENGINES[engine] else "cpu"
 
 
 def make_simulator(
@@ -25,8 +37,8 @@ def make_simulator(
     """n worlds of one robot over `pool` boxes each, in the engine that `config` names, with what is read of
     them on `device`. threads: of a CPU engine; 0 means one per core."""
     config = config or PhysicsConfig()
-    if config.engine not in ENGINES:
-        raise unknown("physics engine", config.engine, ENGINES)
-    if torch.device(device).type != "cpu":
-        raise UserError(f"The mujoco engine simulates on the CPU, not on {device}: choose device cpu.")
+    check(config.engine)
+    if torch.device(device).type not in ENGINES[config.engine]:
+        possible = " or ".join(ENGINES[config.engine])
+        raise UserError(f"The {config.engine} engine simulates on {possible}, not on {device}.")
     return MujocoSimulator(robot, num_envs, pool=pool, config=config, threads=threads)

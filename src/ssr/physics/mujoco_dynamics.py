@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 from numba import njit
+
+from ssr.physics.simulator import Dynamics
 
 
 class Drawn(NamedTuple):
@@ -19,6 +22,10 @@ class Drawn(NamedTuple):
     kp_scale: np.ndarray
     kd_scale: np.ndarray
     friction: np.ndarray
+
+    @classmethod
+    def of(cls, dynamics: Dynamics) -> Drawn:
+        return cls(**{name: value.numpy() for name, value in vars(dynamics).items()})
 
 
 class Bodies(NamedTuple):
@@ -44,6 +51,13 @@ def change(worlds: np.ndarray, drawn: Drawn, model: Bodies, bodies: Bodies, driv
     # Plain tuples: a cache that knows a named tuple breaks when that is renamed.
     _change_bodies(worlds, tuple(drawn), tuple(model), tuple(bodies))
     _change_drives(worlds, tuple(drawn), tuple(drives))
+
+
+def change_model(model: mujoco.MjModel, dynamics: Dynamics) -> None:
+    """Give the one robot of `model`, still as built, the bodies that were drawn for it."""
+    fields = [getattr(model, name) for name in Bodies._fields]
+    built, own = [field.copy() for field in fields], [field[None] for field in fields]
+    _change_bodies(np.zeros(1, dtype=np.int64), tuple(Drawn.of(dynamics)), tuple(built), tuple(own))
 
 
 @njit(cache=True, nogil=True)

@@ -150,7 +150,7 @@ class MujocoSimulator:
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
         ids, expand = env_ids.numpy(), self.batch.expand
-        drawn = Drawn(**{name: value.numpy() for name, value in vars(dynamics).items()})
+        drawn = Drawn.of(dynamics)
         mujoco_dynamics.change(ids, drawn, self._built, self._bodies, self._drives)
         expand("geom_friction")[ids[:, None], self._terrain[None], 0] = drawn.friction[:, None]
         self.batch.set_const(ids)

@@ -40,7 +40,6 @@ class Addresses(NamedTuple):
     foot_velocity: np.ndarray  #: (2,) first sensor entry
     foot_force: np.ndarray  #: (2,)
     body_force: np.ndarray  #: (b,)
-    half_sole: np.ndarray  #: (2,) m, half its length and width
 
 
 def addresses_of(model: mujoco.MjModel, robot: RobotSpec) -> Addresses:
@@ -57,7 +56,6 @@ def addresses_of(model: mujoco.MjModel, robot: RobotSpec) -> Addresses:
         foot_velocity=sensors(*(f"{side}_foot_velocity" for side in sides)),
         foot_force=sensors(*(f"{side}_foot_force" for side in sides)),
         body_force=sensors("base_force", "torso_force"),
-        half_sole=np.array([robot.sole.length / 2, robot.sole.width / 2]),
     )
 
 
@@ -121,7 +119,6 @@ def _read(worlds, sources, addresses, table, outputs):
                 out.foot_force[i, s, c] = -push[c]  # the sensor gives the foot's force on the ground
             axes = given.site_xmat[i, at.sole[s]]
             out.sole_yaw[i, s] = np.arctan2(axes[3], axes[0])
-            out.sole_drop[i, s] = abs(axes[6]) * at.half_sole[0] + abs(axes[7]) * at.half_sole[1]
             out.local_foot_velocity[i, s] = unrotate(q, speed[0], speed[1], speed[2])
             out.local_hand_position[i, s] = unrotate(q, arm[0] - p[0], arm[1] - p[1], arm[2] - p[2])
             out.local_sole_position[i, s] = unrotate(q, foot[0] - p[0], foot[1] - p[1], foot[2] - p[2])

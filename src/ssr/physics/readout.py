@@ -32,7 +32,6 @@ class State(NamedTuple, Generic[Array]):
     applied_torque: Annotated[Array, JOINTS]  #: after clamping, last substep
     sole_position: Annotated[Array, 2, 3]  #: centre of each sole
     sole_yaw: Annotated[Array, 2]  #: heading of each foot
-    sole_drop: Annotated[Array, 2]  #: from the centre of each sole down to its lowest corner
     foot_velocity: Annotated[Array, 2, 3]  #: of the sole centre, world axes
     foot_force: Annotated[Array, 2, 3]  #: net contact force on the sole, world axes
     hand_position: Annotated[Array, 2, 3]

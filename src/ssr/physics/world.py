@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import mujoco
 
+from ssr.physics.mujoco_dynamics import change_model
+from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 
 TERRAIN_COLOR = (0.55, 0.58, 0.62, 1.0)
 NET_FORCE = 3  #: the contact sensor's reduction that sums forces in world axes
+TERRAIN = "terrain_"  #: how the names of boxes begin
 PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
 
 
@@ -24,7 +27,17 @@ class PhysicsConfig:
 
 
 def terrain_name(index: int) -> str:
-    return f"terrain_{index}"
+    return f"{TERRAIN}{index}"
+
+
+def randomize(model: mujoco.MjModel, dynamics: Dynamics) -> None:
+    """Give the one robot of a model, still as built, the bodies and the friction that were drawn for it; its
+    drives are up to whoever controls them."""
+    change_model(model, dynamics)
+    for geom in map(model.geom, range(model.ngeom)):
+        if geom.name.startswith(TERRAIN):
+            geom.friction[0] = float(dynamics.friction[0])
+    mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
 def build_world(robot: RobotSpec, pool: int, config: PhysicsConfig | None = None) -> mujoco.MjSpec:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 import torch
 
 from ssr.physics.simulator import Dynamics
-from ssr.physics.world import terrain_name
+from ssr.physics.world import randomize
 from ssr.rehearsal.simulated_robot import SensorNoise, SimulatedRobot
 from ssr.rehearsal.training import Training
 from ssr.task import starts
@@ -59,21 +58,9 @@ def sensor_noise(share: float) -> SensorNoise:
 
 def apply(robot: SimulatedRobot, luck: Luck) -> None:
     """Change the model of a robot that has not been changed before."""
-    model, d = robot.model, luck.dynamics
+    d = luck.dynamics
     array = lambda x: x[0].double().numpy()
-    scale = array(d.link_mass_scale).copy()
-    mass = model.body_mass[1:] * scale
-    loaded = mass[0] + float(d.base_added_mass[0])
-    scale[0] *= loaded / mass[0]
-    mass[0] = loaded
-    model.body_mass[1:] = mass
-    model.body_inertia[1:] *= scale[:, None]
-    offset = array(d.link_com_offset).copy()
-    offset[0] += array(d.base_com_offset)
-    model.body_ipos[1:] += offset
-    for index in range(len(robot.tile.boxes)):
-        model.geom(terrain_name(index)).friction[0] = float(d.friction[0])
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    randomize(robot.model, d)
     strength = array(d.motor_strength)
     robot.motors.stiffness_scale = array(d.kp_scale) * strength
     robot.motors.damping_scale = array(d.kd_scale) * strength

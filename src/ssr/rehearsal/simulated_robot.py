@@ -151,7 +151,7 @@ class SimulatedRobot:
         if self.noise.tilt:
             roll, pitch = self.rng.uniform(-self.noise.tilt, self.noise.tilt, 2)
             small = np.array([1.0, roll / 2, pitch / 2, 0.0])
-            mujoco.mju_mulQuat(turned, self.data.qpos[3:7], small / np.linalg.norm(small))
+            turned = rotation.multiply(turned, rotation.normalize(small))
         return turned, rate
 
     def link_poses(self) -> tuple[np.ndarray, np.ndarray]:

@@ -85,13 +85,6 @@ def to_vector(q: np.ndarray) -> np.ndarray:
     return np.where(norm > 1e-9, angle / np.maximum(norm, 1e-9), 2.0) * q[..., 1:]
 
 
-def from_axes(forward: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Rotation whose x axis is as close to `forward` as its y axis `left` (kept) allows, shapes (..., 3)."""
-    y = normalize(left)
-    z = normalize(np.cross(forward, y))
-    return from_matrix(np.stack((np.cross(y, z), y, z), axis=-1))
-
-
 def from_matrix(m: np.ndarray) -> np.ndarray:
     """Rotation matrices (..., 3, 3), columns are the body axes, to quaternions."""
     d = np.einsum("...ii->...i", m)
@@ -155,9 +148,3 @@ def mirror(q: np.ndarray) -> np.ndarray:
 def axial_mirror(vector: np.ndarray) -> np.ndarray:
     """What the mirror makes of an axis of rotation."""
     return -MIRROR * np.asarray(vector)
-
-
-def slerp(a: np.ndarray, b: np.ndarray, share: np.ndarray | float) -> np.ndarray:
-    """From a (share 0) to b (share 1) along the shorter way; share (...)."""
-    step = to_vector(multiply(conjugate(a), b))
-    return multiply(a, from_vector(step * np.asarray(share)[..., None]))

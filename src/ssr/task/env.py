@@ -53,6 +53,7 @@ class TraversalEnv:
         threads: int = 0,
         pool: int = TILE_POOL,
         physics: PhysicsConfig | None = None,
+        device: str = "cpu",
         references: starts.ReferenceSampler | None = None,
         bank: TileSource | None = None,
     ) -> None:
@@ -62,7 +63,9 @@ class TraversalEnv:
         threads = threads or len(os.sched_getaffinity(0))
         self.layouts = layouts(robot)
         self.generator = torch.Generator().manual_seed(seed)
-        self.simulator = make_simulator(robot, num_envs, pool=pool, config=physics, threads=threads)
+        self.simulator = make_simulator(
+            robot, num_envs, pool=pool, config=physics, threads=threads, device=device
+        )
         self.field = TerrainField(num_envs, pool)
         self.shown = self.field  #: the ground that the camera sees; another field deceives it
         self.bank = TileBank(self.config.terrain, seed) if bank is None else bank
@@ -118,6 +121,10 @@ class TraversalEnv:
     @property
     def levels(self) -> Tensor:
         return self.progress.level
+
+    @property
+    def reached_top(self) -> Tensor:
+        return self.progress.reached_top
 
     @property
     def terrain_type(self) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from numba import njit
@@ -20,6 +22,17 @@ def crossed(x: float, first_edge: float, last_edge: float, backward: bool = Fals
     tile is walked `backward` (slopes, from the far end). For kernels: one world, numbers in float32."""
     margin = np.float32(PROMOTION_MARGIN)
     return bool(x <= first_edge - margin if backward else x >= last_edge + margin)
+
+
+class Episodes(NamedTuple):
+    """What `next_levels` is told, as arrays (n,)."""
+
+    level: np.ndarray
+    crossed: np.ndarray
+    progress: np.ndarray
+    commanded_distance: np.ndarray
+    first_reset: np.ndarray
+    failed: np.ndarray
 
 
 def next_levels(
@@ -43,23 +56,30 @@ def next_levels(
     worlds = np.arange(level.shape[0]) if env_ids is None else env_ids.numpy()
     anywhere = torch.randint(LEVELS, worlds.shape, generator=generator).numpy()
     failed = torch.zeros_like(crossed) if failed is None else failed
-    _next_levels(
-        worlds, anywhere, level.numpy(), crossed.numpy(), progress.numpy(), commanded_distance.numpy(),
-        first_reset.numpy(), failed.numpy(),
-    )  # fmt: skip
+    episodes = Episodes(
+        level=level.numpy(),
+        crossed=crossed.numpy(),
+        progress=progress.numpy(),
+        commanded_distance=commanded_distance.numpy(),
+        first_reset=first_reset.numpy(),
+        failed=failed.numpy(),
+    )
+    # A plain tuple: a cache that knows a named tuple breaks when that is renamed.
+    _next_levels(worlds, anywhere, tuple(episodes))
     return torch.from_numpy(anywhere)
 
 
 @njit(cache=True, nogil=True)
-def _next_levels(worlds, anywhere, level, crossed, progress, commanded_distance, first_reset, failed):
-    """Replaces `anywhere` (m,), any level, where another one follows."""
+def _next_levels(worlds, anywhere, episodes):
+    """Replaces `anywhere` (m,), any level, where another one follows; episodes: `Episodes`."""
+    e = Episodes(*episodes)
     for k in range(len(worlds)):
         i = worlds[k]
-        judged = commanded_distance[i] >= DEMOTION_DISTANCE
-        too_slow = progress[i] < DEMOTION_SHARE * commanded_distance[i]
-        if first_reset[i]:
-            anywhere[k] = level[i]
-        elif not crossed[i]:
-            anywhere[k] = max(level[i] - 1, 0) if judged and (too_slow or failed[i]) else level[i]
-        elif level[i] + 1 < LEVELS:
-            anywhere[k] = level[i] + 1
+        judged = e.commanded_distance[i] >= DEMOTION_DISTANCE
+        too_slow = e.progress[i] < DEMOTION_SHARE * e.commanded_distance[i]
+        if e.first_reset[i]:
+            anywhere[k] = e.level[i]
+        elif not e.crossed[i]:
+            anywhere[k] = max(e.level[i] - 1, 0) if judged and (too_slow or e.failed[i]) else e.level[i]
+        elif e.level[i] + 1 < LEVELS:
+            anywhere[k] = e.level[i] + 1

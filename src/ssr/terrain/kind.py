@@ -67,6 +67,18 @@ class Section:
     drawn: bool = True  #: in Fig. 6a
 
 
+@dataclass(frozen=True, kw_only=True)
+class Phantom:
+    """How a strip looks that is shown further on than it lies, to see whether feet follow eyes.
+
+    For strips of blocks that reach across their whole width.
+    """
+
+    tread: float = 0.32  #: m, of which shifts are shares
+    repeats: bool = False  #: its edges come again after every tread
+    rise: float = 0.0  #: m per tread: it moves along this line, neither rising nor sinking under the robot
+
+
 def _as_given(setting: Setting) -> Setting:
     return setting
 
@@ -107,6 +119,7 @@ class TerrainKind:
     """Settings it contributes to each named set of evaluation strips."""
     crossing: Callable[[Setting], Crossing] | None = None
     section: Callable[[Setting], Section] | None = None
+    phantom: Callable[[Setting], Phantom] | None = None
 
     def at(self, level: int) -> Setting:
         """Table 3 at a level 0..19, linear in between."""

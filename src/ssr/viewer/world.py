@@ -70,7 +70,7 @@ class PlayWorld:
         self.tiles = GivenTiles([lay(ground, self.rng)])
         self.env = TraversalEnv(
             subject.robot, 1, _endless(subject.task), camera=subject.camera, seed=seed, threads=1,
-            pool=STRIP_POOL, bank=self.tiles,
+            pool=STRIP_POOL, bank=self.tiles, physics=subject.physics,
         )  # fmt: skip
         self.env.set_bootstrap(0.0)
         self.env.commands.fix(0.0)
@@ -85,9 +85,9 @@ class PlayWorld:
 
     def adopt(self, subject: Subject) -> None:
         """Let this subject act from the next start on."""
-        needs = [(s.robot.name, s.task, s.camera) for s in (subject, self.subject)]
+        needs = [(s.robot.name, s.task, s.camera, s.physics) for s in (subject, self.subject)]
         if needs[0] != needs[1]:
-            raise UserError(f"{subject.name} has another robot, task or camera now: start `ssr play` again.")
+            raise UserError(f"{subject.name} has another robot, task or engine now: start `ssr play` again.")
         self.subject = subject
         self.actor = subject.actor()
         self.imagine = subject.imagine

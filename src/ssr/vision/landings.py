@@ -39,12 +39,31 @@ class Sampling(NamedTuple):
     tolerance: np.float32  #: m
 
 
+class Rectangle(NamedTuple):
+    """Bounds, m."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+
+
+class TurnedPatch(NamedTuple):
+    """The patch (p,) under one foot, turned as the foot is."""
+
+    dx: np.ndarray  #: m, from its centre
+    dy: np.ndarray
+    heights: np.ndarray  #: m, of the ground under it, to be filled
+
+
 _compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
+#: for what takes a named tuple: a cache that knows one breaks when that is renamed
+_within = njit(fastmath=True, error_model="numpy", nogil=True)
 
 
-@_compiled
-def _close(facets, count, x0, x1, y0, y1, near, lowest):
-    """Copy the facets that touch the rectangle into `near`; returns how many, if they matter.
+@_within
+def _close(facets, count, inside, near, lowest):
+    """Copy the facets that touch the `Rectangle` into `near`; returns how many, if they matter.
 
     They do not where a level facet covers the whole rectangle and no other one touching it rises higher: then
     it is CARRIED, or LOST if nothing there is above `lowest`.
@@ -61,23 +80,25 @@ def _close(facets, count, x0, x1, y0, y1, near, lowest):
             facets[f, 4],
             facets[f, 5],
         )
-        if b < x0 or a > x1 or d < y0 or c > y1 or kept == near.shape[0]:
+        if b < inside.x0 or a > inside.x1 or d < inside.y0 or c > inside.y1 or kept == near.shape[0]:
             continue
         for k in range(PLAIN):
             near[kept, k] = facets[f, k]
         kept += 1
         top = max(z, z + slope * (b - a))
         highest = max(highest, top)
-        if a <= x0 and b >= x1 and c <= y0 and d >= y1 and slope == F(0.0):
+        covers = a <= inside.x0 and b >= inside.x1 and c <= inside.y0 and d >= inside.y1
+        if covers and slope == F(0.0):
             cover = max(cover, z)
     if highest <= lowest:
         return LOST
     return CARRIED if cover >= highest else kept
 
 
-@_compiled
-def _deficiency(near, kept, dx, dy, x, y, tolerance, lowest, heights):
-    """ρ of the patch with offsets dx, dy around x, y, resting on its highest point."""
+@_within
+def _deficiency(near, kept, sole, x, y, tolerance, lowest):
+    """ρ of the `TurnedPatch` around x, y, resting on its highest point."""
+    dx, dy, heights = sole.dx, sole.dy, sole.heights
     for i in range(heights.size):
         heights[i] = F(ABYSS)
     for f in range(kept):
@@ -102,13 +123,14 @@ def _hanging(heights, tolerance, lowest):
     return F(1.0) - F(carried) / F(heights.size)
 
 
-@_compiled
-def _turned_near(facets, count, x0, x1, y0, y1):
-    """Whether a turned facet's bounds touch the rectangle; these come last."""
+@_within
+def _turned_near(facets, count, inside):
+    """Whether a turned facet's bounds touch the `Rectangle`; these come last."""
     for f in range(count - 1, -1, -1):
         if facets[f, TURNED] == F(0.0):
             return False
-        if facets[f, 1] >= x0 and facets[f, 0] <= x1 and facets[f, 3] >= y0 and facets[f, 2] <= y1:
+        along = facets[f, 1] >= inside.x0 and facets[f, 0] <= inside.x1
+        if along and facets[f, 3] >= inside.y0 and facets[f, 2] <= inside.y1:
             return True
     return False
 
@@ -127,7 +149,8 @@ def expect(facets, facet_count, floor, landings, sampling, out):
     dx, dy, heights = np.empty(size, F), np.empty(size, F), np.empty(size, F)
     around = np.empty((NEAR, PLAIN), F)
     under = np.empty((NEAR, PLAIN), F)
-    sole = np.empty((size, 2), F)
+    under_sole = np.empty((size, 2), F)
+    sole = TurnedPatch(dx, dy, heights)
     for n in range(out.shape[0]):
         for foot in range(out.shape[1]):
             out[n, foot] = F(0.0)
@@ -146,31 +169,27 @@ def expect(facets, facet_count, floor, landings, sampling, out):
                 reach = max(reach, max(abs(points[foot, k, 0]), abs(points[foot, k, 1])))
             reach *= sigma
             total = F(0.0)
-            if _turned_near(
-                facets[n], facet_count[n], x + left - reach, x + right + reach,
-                y + low - reach, y + high + reach,
-            ):  # fmt: skip
+            within = Rectangle(x + left - reach, x + right + reach, y + low - reach, y + high + reach)
+            if _turned_near(facets[n], facet_count[n], within):
                 for k in range(weights.size):
                     for i in range(size):
-                        sole[i, 0] = x + sigma * points[foot, k, 0] + dx[i]
-                        sole[i, 1] = y + sigma * points[foot, k, 1] + dy[i]
-                    heights_under(facets[n], facet_count[n], sole, heights)
+                        under_sole[i, 0] = x + sigma * points[foot, k, 0] + dx[i]
+                        under_sole[i, 1] = y + sigma * points[foot, k, 1] + dy[i]
+                    heights_under(facets[n], facet_count[n], under_sole, heights)
                     total += weights[k] * _hanging(heights, tolerance, floor[n])
                 out[n, foot] = total
                 continue
-            kept = _close(
-                facets[n], facet_count[n], x + left - reach, x + right + reach,
-                y + low - reach, y + high + reach, around, floor[n],
-            )  # fmt: skip
+            kept = _close(facets[n], facet_count[n], within, around, floor[n])
             if kept == LOST:
                 total = F(1.0)
             elif kept > 0:
                 for k in range(weights.size):
                     px, py = x + sigma * points[foot, k, 0], y + sigma * points[foot, k, 1]
-                    below = _close(around, kept, px + left, px + right, py + low, py + high, under, floor[n])
+                    patch_bounds = Rectangle(px + left, px + right, py + low, py + high)
+                    below = _close(around, kept, patch_bounds, under, floor[n])
                     if below == LOST:
                         total += weights[k]
                     elif below > 0:
-                        rho = _deficiency(under, below, dx, dy, px, py, tolerance, floor[n], heights)
+                        rho = _deficiency(under, below, sole, px, py, tolerance, floor[n])
                         total += weights[k] * rho
             out[n, foot] = total

@@ -3,6 +3,8 @@
 # Warp reads annotations as types, so they must not be postponed to strings here.
 # mypy: disable-error-code="valid-type, misc, assignment"
 
+from typing import Any
+
 import torch
 import warp as wp
 from torch import Tensor
@@ -34,41 +36,58 @@ def height_at(facets: wp.array3d(dtype=wp.float32), count: int, world: int, x: f
     return best
 
 
+@wp.struct
+class Facets:
+    """The ground under n worlds."""
+
+    facets: wp.array3d(dtype=wp.float32)
+    facet_count: wp.array(dtype=wp.int32)
+    floor: wp.array(dtype=wp.float32)
+
+
+@wp.struct
+class WarpLandings:
+    """As `ssr.vision.landings.Landings`."""
+
+    mean: wp.array3d(dtype=wp.float32)
+    std: wp.array2d(dtype=wp.float32)
+    yaw: wp.array2d(dtype=wp.float32)
+    needed: wp.array2d(dtype=wp.bool)
+
+
+@wp.struct
+class WarpSampling:
+    """As `ssr.vision.landings.Sampling`, without weights."""
+
+    patch: wp.array2d(dtype=wp.float32)
+    points: wp.array3d(dtype=wp.float32)
+    tolerance: float
+
+
 @wp.kernel(enable_backward=False)
-def land(
-    facets: wp.array3d(dtype=wp.float32),
-    facet_count: wp.array(dtype=wp.int32),
-    mean: wp.array3d(dtype=wp.float32),
-    std: wp.array2d(dtype=wp.float32),
-    yaw: wp.array2d(dtype=wp.float32),
-    needed: wp.array2d(dtype=wp.bool),
-    patch: wp.array2d(dtype=wp.float32),
-    points: wp.array3d(dtype=wp.float32),
-    floor: wp.array(dtype=wp.float32),
-    tolerance: float,
-    out: wp.array3d(dtype=wp.float32),
-):
+def land(ground: Facets, landings: WarpLandings, sampling: WarpSampling, out: wp.array3d(dtype=wp.float32)):
     """out[n, foot, k]: ρ of the patch around the k-th point of the landing."""
     n, foot, k = wp.tid()
-    if not needed[n, foot]:
+    if not landings.needed[n, foot]:
         out[n, foot, k] = 0.0
         return
-    x = mean[n, foot, 0] + std[n, foot] * points[foot, k, 0]
-    y = mean[n, foot, 1] + std[n, foot] * points[foot, k, 1]
-    c = wp.cos(yaw[n, foot])
-    s = wp.sin(yaw[n, foot])
+    x = landings.mean[n, foot, 0] + landings.std[n, foot] * sampling.points[foot, k, 0]
+    y = landings.mean[n, foot, 1] + landings.std[n, foot] * sampling.points[foot, k, 1]
+    c = wp.cos(landings.yaw[n, foot])
+    s = wp.sin(landings.yaw[n, foot])
+    patch = sampling.patch
     size = patch.shape[0]
     highest = float(BOTTOM)
     for i in range(size):
         px = x + c * patch[i, 0] - s * patch[i, 1]
         py = y + s * patch[i, 0] + c * patch[i, 1]
-        highest = wp.max(highest, height_at(facets, facet_count[n], n, px, py))
+        highest = wp.max(highest, height_at(ground.facets, ground.facet_count[n], n, px, py))
     hanging = float(size)
     for i in range(size):
         px = x + c * patch[i, 0] - s * patch[i, 1]
         py = y + s * patch[i, 0] + c * patch[i, 1]
-        height = height_at(facets, facet_count[n], n, px, py)
-        if highest - height < tolerance and height > floor[n]:
+        height = height_at(ground.facets, ground.facet_count[n], n, px, py)
+        if highest - height < sampling.tolerance and height > ground.floor[n]:
             hanging -= 1.0
     out[n, foot, k] = hanging / float(size)
 
@@ -80,14 +99,24 @@ def deficiencies(
     """ρ (n, 2, k) for mean (n, 2, 2), std, yaw and needed (n, 2), patch (p, 2) and points (2, k, 2)."""
     out = torch.empty(*std.shape, points.shape[1], device=terrain.device)
     stream = wp.stream_from_torch(torch.cuda.current_stream(out.device)) if out.is_cuda else None
-    inputs = [terrain.facets, terrain.facet_count, mean, std, yaw, needed, patch, points, terrain.floor]
+    ground = _filled(Facets(), facets=terrain.facets, facet_count=terrain.facet_count, floor=terrain.floor)
+    landings = _filled(WarpLandings(), mean=mean, std=std, yaw=yaw, needed=needed)
+    sampling = _filled(WarpSampling(), patch=patch, points=points)
+    sampling.tolerance = tolerance
     wp.launch(
         land,
         dim=tuple(out.shape),
-        inputs=[*(wp.from_torch(x) for x in inputs), tolerance],
+        inputs=[ground, landings, sampling],
         outputs=[wp.from_torch(out)],
         device=wp.device_from_torch(out.device),
         stream=stream,
         record_tape=False,
     )
     return out
+
+
+def _filled(struct: Any, **tensors: Tensor) -> Any:
+    """The struct with these tensors as its arrays."""
+    for name, tensor in tensors.items():
+        setattr(struct, name, wp.from_torch(tensor))
+    return struct

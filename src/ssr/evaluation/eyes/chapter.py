@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from ssr.evaluation.eyes import figures
 from ssr.evaluation.eyes.looks import FREEZE
-from ssr.evaluation.eyes.phantom import TREAD
 from ssr.evaluation.eyes.record import Eyes
 from ssr.evaluation.eyes.sight import SMEAR
 from ssr.evaluation.eyes.table import HEADINGS, by_camera, courses, seen
 from ssr.evaluation.figures.style import inline
+from ssr.terrain.kind import Phantom
 
 #: drawing, title, caption
 PICTURES: tuple[tuple[Callable[[Eyes], Figure | None], str, str], ...] = (
@@ -90,6 +90,6 @@ map, 0 for its ramp. <b>blur</b>: what the true map would get, averaged over {SM
 is no better sees where ground rises and falls, and no edge.
 <b>error</b>: root mean square of decoded minus true heights.
 <b>feet follow</b>: how far landings move for each centimetre that the camera shows the edges moved: 1 for
-feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * TREAD:g} cm where
-there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for each
-camera, and <b>chance</b>, what feet put anywhere would get. Small figures: 95 % intervals.</p>"""
+feet that follow the eyes, 0 for feet that do not; shifts are shares of a tread, of {100 * Phantom.tread:g} cm
+where there is none. <b>success</b>, <b>traversal</b> and <b>safe</b> footholds: as in the evaluation, for
+each camera, and <b>chance</b>, what feet put anywhere would get. Small figures: 95 % intervals.</p>"""

@@ -19,7 +19,7 @@ from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.evaluate import progress_bar
 from ssr.evaluation.eyes.landings import Footfalls, at_edges, on_treads, slope
 from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, WatchedWalk, looks_at, under
-from ssr.evaluation.eyes.phantom import STAIRS, shares_of, tread_of
+from ssr.evaluation.eyes.phantom import repeats, shares_of, tread_of
 from ssr.evaluation.eyes.record import EYES, Eyes, own_code
 from ssr.evaluation.eyes.sight import BLURRED, Glimpse, Sight, edges_seen, map_error
 from ssr.evaluation.intervals import Estimate, wilson
@@ -164,7 +164,7 @@ def phantom_row(course: Course, walks: dict[float, WatchedWalk]) -> Row:
 
 
 def _landings(course: Course, walk: WatchedWalk) -> Footfalls:
-    if course.kind in STAIRS:
+    if repeats(course):
         return on_treads(walk.trials, walk.edges, tread_of(course))
     return at_edges(walk.trials, walk.edges)
 
@@ -172,7 +172,7 @@ def _landings(course: Course, walk: WatchedWalk) -> Footfalls:
 def _places(course: Course, landings: Footfalls, tread: float) -> Row:
     """Mean places with the standard deviation of each under resampling, m."""
     drawn = landings.resampled(np.random.default_rng(0))
-    if course.kind in STAIRS:
+    if repeats(course):
         mean = landings.mean()[0]
         around = np.angle(drawn[0] * np.conj(mean)) / (2 * np.pi)
         return {

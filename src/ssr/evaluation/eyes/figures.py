@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from ssr.evaluation.eyes.landings import DROP, RISE, free
 from ssr.evaluation.eyes.looks import CAMERAS
-from ssr.evaluation.eyes.phantom import STAIRS
+from ssr.evaluation.eyes.phantom import repeats
 from ssr.evaluation.eyes.record import Eyes
 from ssr.evaluation.eyes.table import courses, of_course
 from ssr.evaluation.figures.style import CHANCE, COLOURS, GROUND, GROUND_EDGE, colour, figure, tidy
@@ -20,7 +20,6 @@ from ssr.evaluation.table import two_lines
 from ssr.vision.heightmap import BASE_X, BASE_Y
 
 SEEN, IDEAL = "#d55e00", "#009e73"
-MOMENTS = {"stairs_up": 2, "stairs_down": 2}  #: how many are shown; one of every other kind
 LABELS = {"success": "success", "traversal": "traversal", "sfr": "safe footholds"}  #: panels of `cameras`
 SHADES = {"open": COLOURS[0], "frozen": COLOURS[5], "blind": COLOURS[6]}
 LEAST_RANGE = 0.12  #: m of height that a picture spans at least
@@ -32,7 +31,7 @@ def looks(eyes: Eyes) -> Figure | None:
         (row, moment)
         for row in eyes.sight
         if row["edge_sight"] is not None
-        for moment in row["moments"][: MOMENTS.get(row["terrain"], 1)]
+        for moment in row["moments"][: 2 if repeats(course_of(row)) else 1]
     ]
     if not shown:
         return None
@@ -179,7 +178,7 @@ def _series(row: Row) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     shifts = row["shifts"]
     shares = np.array([shift["share"] for shift in shifts])
     column = lambda name: np.array([np.nan if s[name] is None else s[name] for s in shifts], dtype=float)
-    if row["terrain"] in STAIRS:
+    if repeats(course_of(row)):
         phase = column("phase") - column("phase")[shares == 0]
         # The same place on the circle, as near as can be to half of the shift: neither line is favoured.
         moved = phase - np.round(phase - shares / 2)

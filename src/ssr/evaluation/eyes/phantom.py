@@ -7,24 +7,34 @@ from dataclasses import replace
 import numpy as np
 
 from ssr.evaluation.courses import Course
+from ssr.terrain.kind import Phantom
+from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Box, Tile
 
-TREAD = 0.32  #: m, of which a shift is a share where the ground has no treads
 CLOSE = 1e-6  #: m, edges nearer to each other than this are one
-STAIRS = ("stairs_up", "stairs_down")
-DECEIVED = (*STAIRS, "gap", "platform")  #: kinds whose edges lie straight across the way
+
+
+def phantom_of(course: Course) -> Phantom | None:
+    """How it is shown further on; None: it cannot be."""
+    make = course.terrain.phantom
+    return None if make is None else make(course.setting)
 
 
 def tread_of(course: Course) -> float:
     """m, what shifts on this course are shares of."""
-    return course.setting[1] if course.kind in STAIRS else TREAD
+    return (phantom_of(course) or Phantom()).tread
+
+
+def repeats(course: Course) -> bool:
+    """Edges come again after every tread, so that landings have a phase."""
+    return (phantom_of(course) or Phantom()).repeats
 
 
 def shares_of(course: Course) -> tuple[float, ...]:
-    """Shifts to show, as shares of a tread. Stairs repeat every tread: a quarter back is three on."""
-    if course.kind not in DECEIVED:
+    """Shifts to show, as shares of a tread. Where treads repeat, a quarter back is three on."""
+    if phantom_of(course) is None:
         return (0.0,)
-    return (0.0, 0.25, 0.5, 0.75) if course.kind in STAIRS else (-0.5, -0.25, 0.0, 0.25, 0.5)
+    return (0.0, 0.25, 0.5, 0.75) if repeats(course) else (-0.5, -0.25, 0.0, 0.25, 0.5)
 
 
 def phantom(strip: Tile, course: Course, share: float) -> Tile:
@@ -32,13 +42,12 @@ def phantom(strip: Tile, course: Course, share: float) -> Tile:
 
     Stairs move along the line of their own nosings, so that they neither rise nor sink where the robot is.
     """
-    tread = tread_of(course)
-    if course.kind not in STAIRS:
-        return _moved(strip, share * tread, 0.0)
+    how = phantom_of(course) or Phantom()
+    if not how.repeats:
+        return _moved(strip, share * how.tread, share * how.rise)
     # One tread less is the same stairs, with a first riser lower than the others instead of higher.
-    shift = (share - 1.0) * tread if share > 0 else share * tread
-    grade = course.setting[0] / tread * (1 if course.kind == "stairs_up" else -1)
-    return _moved(strip, shift, shift * grade)
+    shift = (share - 1.0) * how.tread if share > 0 else share * how.tread
+    return _moved(strip, shift, shift * (how.rise / how.tread))
 
 
 def _moved(strip: Tile, shift: float, rise: float) -> Tile:
@@ -67,7 +76,7 @@ def edges_of(strip: Tile) -> np.ndarray:
 
     For strips of blocks that reach across their whole width; of others it says nothing.
     """
-    if strip.kind not in DECEIVED:
+    if kind_named(strip.kind).phantom is None:
         return np.zeros((0, 2))
     blocks = sorted((b.center[0] - b.half[0], b.center[2] + b.half[2]) for b in strip.boxes)
     near, top = np.array(blocks).T

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.terrain.ground import Edges, Obstacles, Plot, evenly, steps_between, thrown_pair
-from ssr.terrain.kind import Crossing, Parameter, Section, Setting, TerrainKind
+from ssr.terrain.kind import Crossing, Parameter, Phantom, Section, Setting, TerrainKind
 from ssr.terrain.registry import register
 
 WIDTH = Parameter(name="width", unit=" m", easiest=0.1, hardest=0.8, lowest=0.02, highest=1.5)
@@ -59,5 +59,6 @@ register(
         },
         crossing=lambda setting: Crossing(spacing=SPACING, landing=setting[0], reach=0.6),
         section=_section,
+        phantom=lambda setting: Phantom(),
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.terrain.ground import Edges, Obstacles, Plot, evenly, steps_between, thrown_pair
-from ssr.terrain.kind import Crossing, Parameter, Setting, TerrainKind
+from ssr.terrain.kind import Crossing, Parameter, Phantom, Setting, TerrainKind
 from ssr.terrain.registry import register
 
 HEIGHT = Parameter(name="height", unit=" m", easiest=0.05, hardest=0.4, lowest=0.01, highest=1.0)
@@ -41,5 +41,6 @@ register(
             "sweep": tuple((height,) for height in (0.1, 0.2, 0.3, 0.4, 0.45)),
         },
         crossing=lambda setting: Crossing(spacing=SPACING, landing=0.0, reach=LENGTH),
+        phantom=lambda setting: Phantom(),
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssr.terrain.ground import ENTRY, OBSTACLES_FROM, ROOM, Edges, Obstacles, Plot, columns, evenly
-from ssr.terrain.kind import Crossing, Parameter, Section, Setting, TerrainKind
+from ssr.terrain.kind import Crossing, Parameter, Phantom, Section, Setting, TerrainKind
 from ssr.terrain.registry import register
 
 RISE = Parameter(name="step height", unit=" m", easiest=0.05, hardest=0.2, lowest=0.01, highest=0.4)
@@ -63,6 +63,7 @@ def _kind(way: str, order: int, sign: float) -> TerrainKind:
         courses={"table2": ((0.15, 0.30),), "standard": ((0.13, 0.32),), "sweep": SWEPT},
         crossing=lambda setting: Crossing(spacing=FLIGHT, landing=0.0, reach=FLIGHT, drawn=False),
         section=lambda setting: _tread(setting, drawn=sign < 0),
+        phantom=lambda setting: Phantom(tread=setting[1], repeats=True, rise=sign * setting[0]),
     )
 
 
