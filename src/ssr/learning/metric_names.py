@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ssr.errors import UserError, unknown
 from ssr.learning.config import TrainConfig
 from ssr.task.rewards import ROWS
@@ -82,14 +84,30 @@ OF_THE_LOOP = (
 OF_STYLE = ("style_reward/", "discriminator_loss", "score_")
 OF_IMAGINATION = ("foothold_rmse", "imagination_")
 
+#: Written only while at least one of these networks learns.
+OF_LEARNING = {
+    ("actor", "critics"): (
+        "independent/",
+        "kl",
+        "surrogate_loss",
+        "value_loss",
+        "clipped_share",
+        "entropy",
+        "learning_rate",
+    ),
+    ("encoder", "decoders", "estimator"): ("encoder/", "encoder_share/", "active_latents"),
+    ("discriminators",): ("discriminator_loss", "score_"),
+    ("imagination",): ("imagination_loss",),
+}
+
 
 def metrics() -> dict[str, str]:
     """Every key in full, and what it says."""
     return _filled(METRICS, TERRAIN_TYPES, STREAMS, single=True) | _filled(METRICS, TERRAIN_TYPES, STREAMS)
 
 
-def measured(config: TrainConfig) -> dict[str, str]:
-    """The keys that a training with these settings can write, and what they say."""
+def measured(config: TrainConfig, frozen: Collection[str] = ()) -> dict[str, str]:
+    """The keys that a training with these settings and frozen networks can write, and what they say."""
     ablation = config.ablation
     terrains = tuple(dict.fromkeys(kind_named(kind).terrain_type for kind in config.task.terrain.kinds))
     patterns = METRICS
@@ -99,6 +117,9 @@ def measured(config: TrainConfig) -> dict[str, str]:
     missing: tuple[str, ...] = OF_STYLE if ablation.no_style else ()
     if ablation.no_foothold or ablation.no_imagination:
         missing += OF_IMAGINATION
+    for networks, names in OF_LEARNING.items():
+        if set(networks) <= set(frozen):
+            missing += names
     return {name: meaning for name, meaning in found.items() if not name.startswith(missing)}
 
 
@@ -127,9 +148,12 @@ def _filled(
     return found
 
 
-def require_metric(name: str, config: TrainConfig, where: str) -> None:
+def require_metric(name: str, config: TrainConfig, frozen: Collection[str], where: str) -> None:
     """A key that does not exist, or that these settings never write, is refused."""
     if name not in metrics():
         raise UserError(f"{where}: {unknown('metric', name, metrics())}")
-    if name not in measured(config):
-        raise UserError(f"{where}: {name} cannot be measured with its terrain kinds, ablation and algorithm.")
+    if name not in measured(config, frozen):
+        raise UserError(
+            f"{where}: {name} cannot be measured with its terrain kinds, ablation, algorithm and frozen "
+            "networks."
+        )

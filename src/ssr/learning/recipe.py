@@ -27,7 +27,7 @@ import hashlib
 import re
 import tomllib
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.resources import files
 from math import inf, isfinite
@@ -64,8 +64,8 @@ class Condition:
     high: float = inf
 
     @staticmethod
-    def read(text: str, config: TrainConfig, where: str) -> Condition:
-        """config: of the stage, which must measure it."""
+    def read(text: str, config: TrainConfig, frozen: Collection[str], where: str) -> Condition:
+        """config, frozen: of the stage, which must measure it."""
         match = _CONDITION.fullmatch(text)
         try:
             metric, sign, bound = match.groups() if match else ("", "", "")
@@ -74,7 +74,7 @@ class Condition:
             value = inf
         if not isfinite(value):
             raise UserError(f"{where}: {text!r} is no condition. Expected e.g. 'tracking >= 0.8'.")
-        require_metric(metric, config, where)
+        require_metric(metric, config, frozen, where)
         return Condition(metric=metric, low=value) if sign == ">=" else Condition(metric=metric, high=value)
 
     def holds(self, value: float) -> bool:
@@ -233,7 +233,8 @@ def _stage(
     for network in frozen:
         if network not in known_networks:
             raise unknown(f"network in `frozen` of {table.where}", network, known_networks)
-    until = tuple(Condition.read(str(text), config, table.where) for text in table.take("until", list, []))
+    conditions = table.take("until", list, [])
+    until = tuple(Condition.read(str(text), config, frozen, table.where) for text in conditions)
     stage = Stage(
         name=name,
         about=table.take("about", str, ""),
