@@ -97,7 +97,6 @@ OF_LEARNING = {
     ),
     ("encoder", "decoders", "estimator"): ("encoder/", "encoder_share/", "active_latents"),
     ("discriminators",): ("discriminator_loss", "score_"),
-    ("imagination",): ("imagination_loss",),
 }
 
 
