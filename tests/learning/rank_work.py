@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -13,6 +14,7 @@ from ssr.learning.config import TrainConfig
 from ssr.learning.moments import mean_and_std
 from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
+from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
 
@@ -21,7 +23,7 @@ def fingerprint(x: torch.Tensor) -> list[int]:
     return x.detach().flatten().view(torch.int32).sum().reshape(1).tolist()
 
 
-def run(ranks: Ranks, config: TrainConfig) -> dict[str, object]:
+def trainer_of(ranks: Ranks, config: TrainConfig) -> tuple[Trainer, SSR]:
     torch.manual_seed(7 + ranks.rank)
     env = ToyWalker(num_envs=ranks.part(config.env.num_envs), seed=ranks.rank)
     algorithm = SSR(
@@ -32,18 +34,29 @@ def run(ranks: Ranks, config: TrainConfig) -> dict[str, object]:
         reference=ToyMotion(),
         ranks=ranks,
     )
-    trainer = Trainer(env, algorithm, ranks)
+    return Trainer(env, algorithm, ranks), algorithm
+
+
+def run(ranks: Ranks, config: TrainConfig) -> dict[str, object]:
+    trainer, algorithm = trainer_of(ranks, config)
     metrics = [trainer.iterate() for _ in range(2)]
     return {
-        "worlds": env.num_envs,
+        "worlds": trainer.env.num_envs,
         "parameters": [fingerprint(p) for p in algorithm.networks.parameters()],
         "normalizer": fingerprint(algorithm.style.normalizer.mean),
         "own_worlds": fingerprint(algorithm.rollout.privileged),
-        "kl": metrics[-1]["kl"],
-        "learning_rate": metrics[-1]["learning_rate"],
-        "steps": metrics[-1]["total_steps"],
+        "metrics": {k: v for k, v in metrics[-1].items() if "second" not in k and "memory" not in k},
         "levels": trainer.levels(),
     }
+
+
+def end(ranks: Ranks, config: TrainConfig, folder: Path) -> tuple[str, int]:
+    """The second rank would end after one iteration, the first after two; three are allowed."""
+    config = replace(config, run=replace(config.run, iterations=3))
+    trainer, _ = trainer_of(ranks, config)
+    reason = f"enough for rank {ranks.rank}"
+    finished = lambda metrics: reason if metrics["iteration"] == 2 - ranks.rank else None
+    return trainer.train(RunDirectory(folder), config, finished).reason, trainer.iteration
 
 
 def train_twice(ranks: Ranks, config: TrainConfig, folder: Path) -> None:
@@ -58,6 +71,7 @@ def train_twice(ranks: Ranks, config: TrainConfig, folder: Path) -> None:
         "std": float(std),
         "cut": cut.flatten().tolist(),
         "spread": spread.tolist(),
+        "end": end(ranks, config, folder),
     }
     (folder / f"rank{ranks.rank}.json").write_text(json.dumps(report))
 

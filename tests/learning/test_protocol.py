@@ -223,12 +223,11 @@ def test_every_rank_gets_frozen_networks_and_an_ending(climbing, tmp_path):
     path = tmp_path / "run"
     config = replace(config_of(3), algorithm="climber", env=replace(config_of(3).env, num_envs=2), ranks=1)
     run = RunDirectory.create(path, config)
-    ending, counters = runner.launch(
-        config, runner.train, run.path, config, runner.Origin(), ("reflex",), lambda metrics: "enough"
-    )
+    leg = runner.Leg(name="rest", steps=100, frozen=("reflex",), finished=lambda metrics: "enough")
+    ending, counters = runner.launch(config, runner.train, run.path, config, runner.Origin(), leg)
     assert ending.reason == "enough" and len(read_metrics(path)) == counters.iteration == 1
     with pytest.raises(UserError, match="Unknown network to freeze"):
-        runner.launch(config, runner.train, run.path, config, runner.Origin(), ("eyes",))
+        runner.launch(config, runner.train, path, config, runner.Origin(), replace(leg, frozen=("eyes",)))
 
 
 def test_the_encoder_learns_alone_from_walks_of_a_frozen_policy(tiny):

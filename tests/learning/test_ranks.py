@@ -20,6 +20,7 @@ def test_two_ranks_make_one_reproducible_run(tiny, tmp_path):
     for report in (first, second):
         assert report["mean"] == pytest.approx(4.5) and report["std"] == pytest.approx(2.8723, abs=1e-3)
         assert report["runs"][0] == report["runs"][1], "same seed and rank count, same run"
+        assert report["end"] == ["enough for rank 0", 2], "the first rank decides for both"
     whole = normalize(torch.arange(10.0).square().unsqueeze(0), torch.ones(10), 1.0)[0]
     level = same_spread(torch.arange(10.0).square(), torch.ones(10), torch.arange(10) % 2)
     for rank, report in enumerate((first, second)):
@@ -28,10 +29,10 @@ def test_two_ranks_make_one_reproducible_run(tiny, tmp_path):
         assert report["spread"] == pytest.approx(level[rank::2].tolist(), abs=1e-4)
     a, b = first["runs"][0], second["runs"][0]
     assert (a["worlds"], b["worlds"]) == (3, 2)
-    for shared in ("parameters", "normalizer", "kl", "learning_rate", "steps", "levels"):
+    for shared in ("parameters", "normalizer", "metrics", "levels"):
         assert a[shared] == b[shared], shared
     assert a["own_worlds"] != b["own_worlds"]
-    assert a["steps"] == 2 * 24 * 5 and sum(map(len, a["levels"].values())) == 5
+    assert a["metrics"]["total_steps"] == 2 * 24 * 5 and sum(map(len, a["levels"].values())) == 5
 
 
 def test_a_failing_rank_ends_the_run_with_its_reason(tiny):

@@ -6,13 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from safetensors.torch import load_file
+from toy_algorithm import HillClimber
 
 from ssr.cli.train import run as command
 from ssr.errors import UserError
-from ssr.learning import metric_names, recipe, stages
+from ssr.files import write_bytes
+from ssr.learning import metric_names, recipe, registry, saved, stages
+from ssr.learning.config import TrainConfig
 from ssr.learning.run_directory import read_metrics
 
 STAGE = """
@@ -20,6 +24,13 @@ STAGE = """
 name = "walk"
 steps = 1000
 """
+
+
+def with_difference(setting: str, value: object, name: str = "walk", metric: str = "kl") -> str:
+    return (
+        f'preset = "smoke"\n[[stage]]\nname = "{name}"\nsteps = 1000\nuntil = ["{metric} >= 0"]\n'
+        f'[[stage.differences]]\nsetting = "{setting}"\nvalue = {value}\nreason = ""\n'
+    )
 
 
 def stage_of(*conditions: str, held: int = 2, smoothing: int = 1) -> recipe.Stage:
@@ -39,13 +50,20 @@ def test_a_stage_ends_when_all_its_conditions_have_held_for_long_enough():
     assert "tracking 0.9" in see(14, 0.9, 1.0)
 
 
-def test_conditions_are_compared_with_smoothed_metrics_and_need_all_of_them():
-    watch = recipe.Watch(stage_of("tracking >= 0.8", held=1, smoothing=10))
-    assert watch.see({"iteration": 1, "tracking": 0.0}) is None
-    assert watch.see({"iteration": 2, "tracking": 1.0}) is None, "one good iteration does not make a mean"
-    assert watch.see({"iteration": 3}) is None
-    reasons = [watch.see({"iteration": k, "tracking": 1.0}) for k in range(4, 30)]
-    assert any(reasons)
+def test_conditions_are_compared_with_means_of_enough_iterations_that_measured_all_of_them():
+    watch = recipe.Watch(stage_of("tracking >= 0.8", "cadence/slope <= 2", held=1, smoothing=3))
+    see = lambda **metrics: watch.see({"iteration": 1, "cadence/slope": 1.0} | metrics)
+    assert see(tracking=1.0) is None and see(tracking=1.0) is None, "fewer than are averaged over"
+    assert see() is None, "an iteration that did not measure all of them does not count"
+    assert see(tracking=0.0) is None, "one bad iteration pulls the mean down"
+    assert see(tracking=1.0) is None and "tracking 0.852" in see(tracking=1.0)
+
+
+def test_a_stage_that_runs_out_of_steps_says_what_was_not_reached():
+    watch = recipe.Watch(stage_of("tracking >= 0.8"))
+    assert "tracking >= 0.8 had not held for long enough: never measured" in watch.ran_out()
+    watch.see({"iteration": 1, "tracking": 0.25})
+    assert watch.ran_out().endswith("tracking 0.25") and "1,000 steps" in watch.ran_out()
 
 
 @pytest.mark.parametrize(
@@ -62,17 +80,35 @@ def test_conditions_are_compared_with_smoothed_metrics_and_need_all_of_them():
         ("preset = 'smoke'" + STAGE + "frozen = ['legs']", "Unknown network"),
         ("preset = 'smoke'" + STAGE + "held = 0", "at least 1"),
         ("preset = 'smoke'" + STAGE + "untill = []", "`untill` is not known there"),
-        (
-            "preset = 'smoke'" + STAGE + "[[stage.differences]]\nsetting='ppo.speed'\nvalue=1\nreason=''",
-            "unknown setting 'ppo.speed'",
-        ),
-        (
-            "preset = 'smoke'" + STAGE + "[[stage.differences]]\nsetting='ppo.epochs'\nvalue='x'\nreason=''",
-            "ppo.epochs is 'x', expected int",
-        ),
+        ("preset = 'smoke'\nseed = true" + STAGE, "`seed` is True, expected int"),
         (
             "preset = 'smoke'" + STAGE + "[[stage.differences]]\nsetting='seed'\nvalue=1",
             "`reason` is missing",
+        ),
+        (with_difference("ppo.speed", 1), "unknown setting 'ppo.speed'"),
+        (with_difference("ppo.epochs", "'x'"), "ppo.epochs is 'x', expected int"),
+        (with_difference("ppo.learning_rates", "[1e-5]"), "ppo.learning_rates is .*, expected tuple"),
+        (with_difference("task.terrain.kinds", "['flat', 1]"), "task.terrain.kinds is .*, expected tuple"),
+        (with_difference("run.iterations", 5), "run.iterations is no difference. A stage's limit is"),
+        (with_difference("preset", "'cpu'"), "preset is no difference"),
+        (with_difference("run.snapshot_iterations", 0), "run.snapshot_iterations is 0"),
+        (with_difference("robot", "'x3'"), "stage walk: Unknown robot"),
+        (with_difference("device", "'tpu'"), "stage walk: Unknown device"),
+        (with_difference("ranks", -1), "stage walk: --ranks -1"),
+        (with_difference("env.num_envs", 1), "stage walk: 1 worlds on .* too few"),
+        (
+            with_difference("task.history", 7, 'walk"\nsteps = 9\n[[stage]]\nname = "run'),
+            "is not that of walk",
+        ),
+        (with_difference("ablation.no_style", "true", "walk", "score_policy/slope"), "cannot be measured"),
+        (with_difference("ablation.no_style", "true", "walk", "return/style"), "cannot be measured"),
+        (with_difference("ablation.no_imagination", "true", "walk", "foothold_rmse"), "cannot be measured"),
+        (with_difference("task.terrain.kinds", "['gap']", "walk", "level/stairs"), "cannot be measured"),
+        ("preset = 'smoke'" + STAGE + "until = ['score_policy/all >= 0']", "cannot be measured"),
+        ("preset = 'smoke'" + STAGE + "until = ['cadence/all >= 0']", "Unknown metric"),
+        (
+            "preset = 'smoke'" + STAGE + "frozen = ['actor', 'critics']\nuntil = ['kl <= 1']",
+            "kl cannot be measured",
         ),
     ],
 )
@@ -131,15 +167,18 @@ def test_a_recipe_killed_in_each_stage_ends_with_the_same_weights(tmp_path):
         assert first.keys() == second.keys()
         assert all(first[k].equal(second[k]) for k in first), name
     compared = ("iteration", "total_steps", "kl", "encoder/base_map")
-    rows = [[{k: row[k] for k in compared} for row in read_metrics(run)] for run in (straight, killed)]
+    rows = [[{k: row.get(k) for k in compared} for row in read_metrics(run)] for run in (straight, killed)]
     assert rows[0] == rows[1]
     last = weights(killed, "terrain")
     command(["--recipe", "smoke", "--run", str(killed), "--from-stage", "terrain"])
     again = weights(killed, "terrain")
     assert all(last[k].equal(again[k]) for k in last)
     assert "asked for again" in stages.record(killed)[-1].why
-    logged = {key for row in read_metrics(killed) for key in row}
-    assert logged <= metric_names.metrics().keys(), "every logged key is explained"
+    smoke = recipe.read(recipe.text_of("smoke"), "smoke").stages
+    for row in read_metrics(killed):
+        stage = smoke[int(row["stage"])]
+        expected = metric_names.measured(stage.config, stage.frozen)
+        assert row.keys() <= expected.keys() <= metric_names.metrics().keys(), "every logged key is explained"
 
 
 def iterations_of(run) -> int:
@@ -180,22 +219,238 @@ def test_a_changed_stage_is_run_again_and_so_is_what_follows(tmp_path):
         command(["--recipe", str(file), "--run", str(run), "--from-stage", "sight"])
 
 
-def test_a_stage_goes_on_from_the_small_checkpoint_alone_and_says_so(tmp_path):
+# ---- whatever learns: a recipe of three and four iterations of the hill climber ---------------------------
+
+CLIMB = """
+preset = "smoke"
+differences = [
+    { setting = "algorithm", value = "climber", reason = "seconds" },
+    { setting = "env.num_envs", value = 4, reason = "seconds" },
+    { setting = "ranks", value = 1, reason = "seconds" },
+    { setting = "run.checkpoint_minutes", value = 0.0, reason = "every iteration is saved" },
+    { setting = "run.kept_checkpoints", value = 9, reason = "to go back to" },
+    { setting = "run.snapshot_iterations", value = 1, reason = "to be evaluated" },
+]
+
+[[stage]]
+name = "first"
+steps = 90 # three iterations of 8 steps in 4 worlds
+
+[[stage]]
+name = "second"
+steps = 128
+until = ["level/stairs >= 30"]
+smoothing = 2
+differences = [{ setting = "task.terrain.kinds", value = ["stairs_up"], reason = "another terrain" }]
+"""
+
+
+class Climb:
+    """The recipe in a file and a run, and how to stop it after an iteration."""
+
+    def __init__(self, folder, monkeypatch) -> None:
+        self.folder, self.monkeypatch = folder, monkeypatch
+        self.file, self.run = folder / "climb.toml", folder / "run"
+        self.file.write_text(CLIMB)
+
+    def start(self, *more: str) -> None:
+        command(["--recipe", str(self.file), "--run", str(self.run), *more])
+
+    def resume(self, *more: str) -> None:
+        command(["--resume", str(self.run), *more])
+
+    def interrupted_after(self, iteration: int) -> None:
+        """Ctrl-C in the middle of this iteration."""
+        counted, update = [], HillClimber.update
+
+        def interrupt(climber, progress):
+            counted.append(progress)
+            if len(counted) == iteration:
+                os.kill(os.getpid(), signal.SIGINT)
+            return update(climber, progress)
+
+        with self.monkeypatch.context() as patch:
+            patch.setattr(HillClimber, "update", interrupt)
+            self.start()
+
+    @property
+    def iterations(self) -> list[int]:
+        return [int(row["iteration"]) for row in read_metrics(self.run)]
+
+    @property
+    def ends(self) -> list[str]:
+        return [entry.name for entry in stages.record(self.run) if entry.ended]
+
+
+@pytest.fixture
+def climb(tmp_path, monkeypatch) -> Climb:
+    monkeypatch.setitem(registry.ALGORITHMS, "climber", "toy_algorithm")
+    return Climb(tmp_path, monkeypatch)
+
+
+def test_another_algorithm_follows_a_recipe_and_says_where_it_is(climb, capsys):
+    climb.start()
+    assert climb.iterations == [1, 2, 3, 4, 5, 6, 7] and climb.ends == ["first", "second"]
+    rows = read_metrics(climb.run)
+    assert [row["stage"] for row in rows] == [0, 0, 0, 1, 1, 1, 1]
+    assert [row["progress"] for row in rows] == pytest.approx([0, 1 / 3, 2 / 3, 0, 0.25, 0.5, 0.75])
+    first, second = stages.record(climb.run)
+    assert first.reason == "its 90 steps are done" and first.end.total_steps == 96
+    assert "level/stairs >= 30 had not held for long enough: level/stairs 0" in second.reason
+    known = recipe.read(CLIMB, "climb")
+    assert {first.recipe_digest, second.recipe_digest} == {known.digest}
+    printed = capsys.readouterr()
+    assert "first 1/3" in printed.err and "All 2 stages of recipe climb are done" in printed.out
+    kinds = [saved.load(climb.run, k).config.task.terrain.kinds for k in (3, 4)]
+    assert kinds == [first_stage.config.task.terrain.kinds for first_stage in known.stages], "their own"
+    before = climb.run.joinpath("stages.json").read_text()
+    climb.resume()
+    assert "All 2 stages" in capsys.readouterr().out
+    assert climb.run.joinpath("stages.json").read_text() == before, "a finished recipe stays as it is"
+
+
+def test_a_condition_on_what_only_another_algorithm_measures_is_refused(climb):
+    climb.file.write_text(CLIMB.replace("level/stairs", "kl"))
+    with pytest.raises(UserError, match="kl cannot be measured"):
+        climb.start()
+
+
+def test_stopping_in_the_last_iteration_of_a_stage_stops_before_the_next(climb):
+    climb.interrupted_after(3)
+    assert climb.ends == ["first"] and climb.iterations == [1, 2, 3]
+    climb.resume()
+    assert climb.ends == ["first", "second"]
+
+
+def test_going_back_to_an_iteration_keeps_the_stage(climb):
+    climb.start()
+    before = weights(climb.run, "second")
+    climb.resume("--iteration", "5")
+    assert climb.iterations == [1, 2, 3, 4, 5, 6, 7] and climb.ends == ["first", "second"]
+    assert all(before[k].equal(v) for k, v in weights(climb.run, "second").items())
+    with pytest.raises(UserError, match="Iteration 2 is not of the newest stage"):
+        climb.resume("--iteration", "2")
+    with pytest.raises(UserError, match=r"leave out --run\.iterations"):
+        climb.resume("--run.iterations", "9")
+    assert climb.iterations[-1] == 7
+
+
+def test_nothing_is_discarded_unasked(climb):
+    climb.start()
+    text, record = CLIMB.replace("steps = 128", "steps = 96"), (climb.run / "stages.json").read_text()
+    (climb.run / "recipe.toml").write_text(text)
+    with pytest.raises(UserError, match=r"Stage second .* no longer matches .*--recipe climb --run"):
+        climb.resume()
+    other = climb.folder / "other.toml"
+    other.write_text(CLIMB)
+    with pytest.raises(UserError, match=r"holds recipe climb\. Give another --run for other"):
+        command(["--recipe", str(other), "--run", str(climb.run)])
+    with pytest.raises(UserError, match="holds seed 1"):
+        climb.start("--seed", "2")
+    (climb.run / "small.safetensors").write_bytes(b"cut off")
+    with pytest.raises(UserError, match="damaged"):
+        climb.start("--from-stage", "second")
+    assert climb.iterations[-1] == 7 and len(list((climb.run / "checkpoints").iterdir())) == 7
+    (climb.run / "small.safetensors").unlink()
+    (climb.run / "stages.json").write_text(record)
+    climb.file.write_text(text)
+    climb.start()
+    assert climb.iterations == [1, 2, 3, 4, 5, 6], "asked for by its name, it is run again"
+
+
+def test_settings_that_come_and_go_with_the_code_do_not_make_a_stage_another():
+    stage = stage_of("tracking >= 0.8")
+    settings = dict(recipe.changed_settings(stage.config, TrainConfig()))
+    assert settings["camera.period"] == "5" and "ppo.clip" not in settings, "defaults are left out"
+    changed = replace(stage, config=replace(stage.config, ppo=replace(stage.config.ppo, clip=0.3)))
+    assert changed.digest != stage.digest and replace(stage, about="else").digest == stage.digest
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_kill_between_the_end_of_a_stage_and_its_record_loses_nothing(climb, written):
+    """Before or after the stage's file is written."""
+
+    def killed(path, content):
+        if written:
+            write_bytes(path, content)
+        raise KeyboardInterrupt
+
+    with climb.monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(stages, "write_bytes", killed)
+        climb.start()
+    assert climb.ends == [] and climb.iterations == [1, 2, 3]
+    climb.resume()
+    assert climb.ends == ["first", "second"] and climb.iterations == [1, 2, 3, 4, 5, 6, 7]
+    assert stages.record(climb.run)[0].end.iteration == 3
+
+
+def test_a_stage_asked_for_again_and_killed_before_it_began_is_still_run_again(climb):
+    climb.start()
+    began = stages.record(climb.run)[1].began
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    with climb.monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(stages, "launch", killed)
+        climb.start("--from-stage", "second")
+    assert climb.ends == ["first"]
+    time.sleep(1.0)  # records are of whole seconds
+    climb.resume()
+    assert climb.ends == ["first", "second"] and stages.record(climb.run)[1].began != began
+
+
+def test_a_stage_goes_on_with_as_many_ranks_as_it_began_with(climb):
+    climb.file.write_text(CLIMB.replace('"ranks", value = 1', '"ranks", value = 0'))
+    climb.monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
+    climb.interrupted_after(2)
+    climb.monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
+    asked = []
+
+    def launched(config, *rest):
+        asked.append(config.ranks)
+        raise KeyboardInterrupt
+
+    climb.monkeypatch.setattr(stages, "launch", launched)
+    with pytest.raises(KeyboardInterrupt):
+        climb.resume()
+    assert asked == [1]
+
+
+def test_a_stage_goes_on_from_the_small_checkpoint_alone_and_says_so(climb):
     """What is committed of a run is small: record, recipe, ends of stages and the newest small checkpoint."""
-    run, kept = tmp_path / "run", tmp_path / "kept"
-    text = recipe.text_of("smoke").replace("held = 4", "held = 3")
-    file = tmp_path / "mine.toml"
-    file.write_text(text)
-    command(["--recipe", str(file), "--run", str(run)])
-    record = json.loads((run / "stages.json").read_text())
-    last = record["stages"][-1]
-    last.update(ended="", reason="", end=None, file_digest="")
+    climb.interrupted_after(5)
+    kept = climb.folder / "kept"
     (kept / "stages").mkdir(parents=True)
-    (kept / "stages.json").write_text(json.dumps(record))
-    for name in ("recipe.toml", "stages/walk.safetensors", "stages/sight.safetensors"):
-        (kept / name).write_bytes((run / name).read_bytes())
-    (kept / "small.safetensors").write_bytes((run / "small.safetensors").read_bytes())
-    command(["--resume", str(kept)])
+    for name in ("recipe.toml", "stages.json", "stages/first.safetensors", "small.safetensors"):
+        (kept / name).write_bytes((climb.run / name).read_bytes())
+    climb.run = kept
+    climb.resume()
     entry = stages.record(kept)[-1]
-    assert entry.ended and entry.small_starts == (entry.end.iteration,)
-    assert entry.end.total_steps == stages.record(run)[-1].end.total_steps
+    assert entry.ended and entry.small_starts == (5,)
+    assert climb.iterations == [6, 7] and entry.end.total_steps == 7 * 32
+
+
+def test_two_ranks_end_alike_however_they_were_started(tmp_path):
+    """Two stages by processes of our own and by torchrun, which makes one group for both."""
+    text = recipe.text_of("smoke").replace("steps = 768", "steps = 192").replace("held = 4", "held = 1")
+    text = text.replace('setting = "ranks"\nvalue = 1', 'setting = "ranks"\nvalue = 2')
+    file, own, torchrun = tmp_path / "two.toml", tmp_path / "own", tmp_path / "torchrun"
+    file.write_text(text.partition('[[stage]]\nname = "terrain"')[0])
+    command(["--recipe", str(file), "--run", str(own)])
+    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "--"]
+    done = subprocess.run(
+        [sys.executable, *words, "ssr.cli.main", "train", "--recipe", str(file), "--run", str(torchrun)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("All 2 stages") == 1, "the first rank speaks for both"
+    for name in ("walk", "sight"):
+        first, second = weights(own, name), weights(torchrun, name)
+        assert all(first[k].equal(second[k]) for k in first), name
+    for run in (own, torchrun):
+        assert [(e.name, e.ranks, bool(e.ended)) for e in stages.record(run)] == [
+            ("walk", 2, True),
+            ("sight", 2, True),
+        ]

@@ -12,6 +12,8 @@ from ssr.errors import unknown
 from ssr.learning.stopwatch import Stopwatch
 from ssr.symmetry.vectors import layouts
 
+NETWORKS = ("reflex",)
+
 
 class Reflex(nn.Module):
     """Action = a matrix times the newest frame, the mean depth and a slow memory of two actions."""
@@ -96,8 +98,8 @@ class HillClimber:
 
     def freeze(self, networks):
         for name in networks:
-            if name != "reflex":
-                raise unknown("network to freeze", name, ["reflex"])
+            if name not in NETWORKS:
+                raise unknown("network to freeze", name, NETWORKS)
         self.frozen = bool(networks)
 
     def tensors(self):

@@ -83,8 +83,10 @@ def run(argv: list[str]) -> int:
                 f"--resume goes on with the run's own settings; leave out {', '.join(sorted(refused))}. "
                 "For other settings start a new run with --continue."
             )
-        if stages.is_recipe_run(command.resume) and given == {"--resume"}:
-            stages.resume(command.resume, print)
+        if stages.is_recipe_run(command.resume):
+            if "--run.iterations" in given:
+                raise UserError("A recipe's stages say themselves when they end; leave out --run.iterations.")
+            stages.resume(command.resume, print, command.iteration)
             return 0
         longer = command.config.run.iterations if "--run.iterations" in given else None
         runner.resume(command.resume, iteration=command.iteration, iterations=longer)

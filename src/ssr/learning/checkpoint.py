@@ -102,9 +102,7 @@ def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(checkpoint, f"its {STATE} was truncated or altered") from error
     if size != ranks.size:
-        raise UserError(
-            f"{checkpoint} was written by {size} ranks, not {ranks.size}. Resume with --ranks {size}."
-        )
+        raise UserError(f"{checkpoint} was written by {size} ranks, not {ranks.size}. Go on with as many.")
     tensor_name, skeleton_name = _rank_files(ranks.rank)
     for name in (tensor_name, skeleton_name):
         path = checkpoint / name

@@ -194,6 +194,7 @@ class TrainConfig:
             "ppo.minibatches": self.ppo.minibatches,
             "encoder.minibatches": self.encoder.minibatches,
             "style.stride": self.style.stride,
+            "run.snapshot_iterations": self.run.snapshot_iterations,
         }
         for name, value in positive.items():
             if value < 1:

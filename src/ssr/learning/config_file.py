@@ -36,6 +36,17 @@ def from_dict(kind: type, values: Mapping[str, Any], path: str = "") -> Any:
     return kind(**made)
 
 
+def as_text(config: TrainConfig) -> str:
+    """JSON, for the metadata of a file."""
+    return json.dumps(pack(as_dict(config))[0])
+
+
+def from_text(text: str) -> TrainConfig:
+    config = from_dict(TrainConfig, unpack(json.loads(text), {}))
+    assert isinstance(config, TrainConfig)
+    return config
+
+
 def save(path: Path, config: TrainConfig) -> None:
     skeleton, _ = pack(as_dict(config))
     write_json(path, skeleton, indent=1)
@@ -43,11 +54,8 @@ def save(path: Path, config: TrainConfig) -> None:
 
 def load(path: Path) -> TrainConfig:
     try:
-        content = json.loads(path.read_text())
+        return from_text(path.read_text())
     except OSError as error:
         raise UserError(f"{path} cannot be read. Give a run directory made by `ssr train`.") from error
     except ValueError as error:
         raise UserError(f"{path} is not valid JSON. Restore it from the run's backup.") from error
-    config = from_dict(TrainConfig, unpack(content, {}))
-    assert isinstance(config, TrainConfig)
-    return config

@@ -94,7 +94,7 @@ def panel(metrics: Mapping[str, float]) -> Table:
     return grid
 
 
-def line(metrics: Mapping[str, float], iterations: int, left: str) -> str:
+def line(metrics: Mapping[str, float], iterations: int, left: str, label: str = "") -> str:
     """Everything that matters most, in one plain line."""
     levels = " ".join(f"{n[:2]}{metrics[f'level/{n}']:.1f}" for n in TERRAIN_TYPES if f"level/{n}" in metrics)
     pick = lambda key, form: _number(metrics, key, form)
@@ -105,7 +105,7 @@ def line(metrics: Mapping[str, float], iterations: int, left: str) -> str:
         return " ".join([name, *(f"{kind[:2]}{pick(f'{name}/{kind}', form)}" for kind in kinds)])
 
     return (
-        f"{int(metrics['iteration'])}/{iterations}  {pick('steps_per_second', ',.0f')} steps/s  "
+        f"{label}{int(metrics['iteration'])}/{iterations}  {pick('steps_per_second', ',.0f')} steps/s  "
         f"{pick('total_steps', 'M')}M  left {left}  "
         f"return {'/'.join(pick(f'return/{name}', '.2f') for name in ('locomotion', 'foothold', 'style'))}  "
         f"episode {pick('episode_steps', '.0f')}  track {pick('tracking', '.2f')}  "
@@ -136,13 +136,16 @@ class Display:
         stream: TextIO | None = None,
         every: float = 10.0,
         shown: bool = True,
+        label: str = "",
     ) -> None:
+        """label: what stands before the iteration, e.g. the name of a stage."""
+        self.label = label
         self.iterations, self.first, self.every, self.shown = iterations, first, every, shown
         self.console = Console(file=stream or sys.stderr)
         self.started, self.last = time.monotonic(), 0.0
         self.live: Live | None = None
         self.progress = Progress(
-            TextColumn("iteration {task.completed:,.0f}/{task.total:,.0f}"),
+            TextColumn(f"{label}iteration {{task.completed:,.0f}}/{{task.total:,.0f}}"),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),
@@ -170,7 +173,7 @@ class Display:
             self.last = now
             rate = (iteration - self.first) / max(now - self.started, 1e-6)
             left = duration((self.iterations - iteration) / rate) if rate > 0 else "?"
-            print(line(metrics, self.iterations, left), file=self.console.file, flush=True)
+            print(line(metrics, self.iterations, left, self.label), file=self.console.file, flush=True)
 
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -109,17 +110,17 @@ def _child(
 def launch(config: TrainConfig, work: Callable[..., Any], *arguments: Any) -> Any:
     """Run `work(ranks, *arguments)` on every rank, wait for all of them and give what the first returned.
 
-    Under torchrun each rank is a process that called this itself, and gets what its own work returned.
+    Under torchrun each rank is a process that called this itself, and gets what its own work returned. The
+    group it joins there lasts as long as the process: a second one cannot be made.
     """
     device, threads = device_of(config), config.env.threads
     torch.set_num_threads(threads)
     if under_torchrun():
         _take_gpu(device, int(os.environ.get("LOCAL_RANK", "0")))
-        dist.init_process_group(_backend(device), timeout=PATIENCE)
-        try:
-            return work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
-        finally:
-            dist.destroy_process_group()
+        if not dist.is_initialized():
+            dist.init_process_group(_backend(device), timeout=PATIENCE)
+            atexit.register(dist.destroy_process_group)
+        return work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
     size = rank_count(config)
     if size == 1:
         return work(Ranks(), *arguments)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Collection
 
 from ssr.errors import UserError, unknown
+from ssr.learning.config import TrainConfig
 from ssr.task.rewards import ROWS
+from ssr.terrain.registry import kind_named
 from ssr.terrain.settings import TERRAIN_TYPES
 
 STREAMS = ("locomotion", "foothold", "style")
@@ -65,31 +67,92 @@ METRICS: dict[str, str] = {
 }
 
 
-@cache
+#: Written by the training loop, whatever learns.
+OF_THE_LOOP = (
+    "iteration",
+    "total_steps",
+    "wall_seconds",
+    "iteration_seconds",
+    "steps_per_second",
+    "peak_memory_mb",
+    "stage",
+    "level/{terrain}",
+    "reached_top/{terrain}",
+)
+
+#: Written only where the ablation leaves a discriminator, or the imagination of footholds.
+OF_STYLE = ("style_reward/", "discriminator_loss", "score_")
+OF_IMAGINATION = ("foothold_rmse", "imagination_")
+
+#: Written only while at least one of these networks learns.
+OF_LEARNING = {
+    ("actor", "critics"): (
+        "independent/",
+        "kl",
+        "surrogate_loss",
+        "value_loss",
+        "clipped_share",
+        "entropy",
+        "learning_rate",
+    ),
+    ("encoder", "decoders", "estimator"): ("encoder/", "encoder_share/", "active_latents"),
+    ("discriminators",): ("discriminator_loss", "score_"),
+}
+
+
 def metrics() -> dict[str, str]:
     """Every key in full, and what it says."""
+    return _filled(METRICS, TERRAIN_TYPES, STREAMS, single=True) | _filled(METRICS, TERRAIN_TYPES, STREAMS)
+
+
+def measured(config: TrainConfig, frozen: Collection[str] = ()) -> dict[str, str]:
+    """The keys that a training with these settings and frozen networks can write, and what they say."""
+    ablation = config.ablation
+    terrains = tuple(dict.fromkeys(kind_named(kind).terrain_type for kind in config.task.terrain.kinds))
+    patterns = METRICS
+    if config.algorithm != TrainConfig.algorithm:
+        patterns = {name: METRICS[name] for name in OF_THE_LOOP}
+    found = _filled(patterns, terrains, tuple(config.stream_weights()), ablation.single_discriminator)
+    missing: tuple[str, ...] = OF_STYLE if ablation.no_style else ()
+    if ablation.no_foothold or ablation.no_imagination:
+        missing += OF_IMAGINATION
+    for networks, names in OF_LEARNING.items():
+        if set(networks) <= set(frozen):
+            missing += names
+    return {name: meaning for name, meaning in found.items() if not name.startswith(missing)}
+
+
+def _filled(
+    patterns: dict[str, str], terrains: tuple[str, ...], streams: tuple[str, ...], single: bool = False
+) -> dict[str, str]:
+    """single: one discriminator for all terrain types."""
     from ssr.learning.encoder_update import LOSSES
     from ssr.learning.landing_error import NAMES as SPAN_NAMES
 
     fillings = {
-        "{terrain}": (*TERRAIN_TYPES, "all"),
-        "{stream}": STREAMS,
+        "{stream}": streams,
         "{row}": ROWS,
         "{part}": CLOCKED,
         "{loss}": LOSSES,
         "{left}": SPAN_NAMES,
     }
     found: dict[str, str] = {}
-    for pattern, meaning in METRICS.items():
+    for pattern, meaning in patterns.items():
         names = [pattern]
-        for place, words in fillings.items():
+        scored = ("all",) if single and pattern.startswith("score_") else terrains
+        for place, words in (fillings | {"{terrain}": scored}).items():
             if place in pattern:
                 names = [name.replace(place, word) for name in names for word in words]
         found |= dict.fromkeys(names, meaning)
     return found
 
 
-def require_metric(name: str, where: str) -> None:
+def require_metric(name: str, config: TrainConfig, frozen: Collection[str], where: str) -> None:
+    """A key that does not exist, or that these settings never write, is refused."""
     if name not in metrics():
-        error = unknown("metric", name, metrics())
-        raise UserError(f"{where}: {error}")
+        raise UserError(f"{where}: {unknown('metric', name, metrics())}")
+    if name not in measured(config, frozen):
+        raise UserError(
+            f"{where}: {name} cannot be measured with its terrain kinds, ablation, algorithm and frozen "
+            "networks."
+        )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,13 @@ class Ranks:
         if self.size > 1:
             dist.broadcast(x, src=0)
         return x
+
+    def agree(self, value: T) -> T:
+        """What the first rank gives, on all of them."""
+        box = [value]
+        if self.size > 1:
+            dist.broadcast_object_list(box, src=0)
+        return box[0]
 
     def wait(self) -> None:
         if self.size > 1:

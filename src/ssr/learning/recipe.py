@@ -6,7 +6,7 @@
     [[stage]]
     name = "walk"
     about = "flat ground and slopes, until it walks like the recorded people"
-    until = ["style/slope >= 0.5", "cadence/slope <= 2.6"]
+    until = ["style_reward/slope >= 0.5", "cadence/slope <= 2.6"]
     held = 50
     steps = 8_000_000
 
@@ -17,6 +17,8 @@
 
 A stage begins with the weights of the one before it, or of the one its `from` names ("nothing": new ones),
 and ends when every condition of `until` has held for `held` iterations, or after `steps` control steps.
+Compared are exponential means: each iteration counts 1 ÷ `smoothing`, and the first `smoothing` do not yet
+decide. Iterations in which one of the metrics was not measured are passed over.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import hashlib
 import re
 import tomllib
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.resources import files
 from math import inf, isfinite
@@ -36,25 +38,34 @@ from ssr.errors import UserError, unknown
 from ssr.learning import presets, registry
 from ssr.learning.config import TrainConfig
 from ssr.learning.metric_names import require_metric
-from ssr.learning.presets import Difference, with_setting
+from ssr.learning.presets import Difference, get, with_setting
 
 NOTHING = "nothing"  #: what a stage starts from that has new weights
 SUFFIX = ".toml"
 SHIPPED = files("ssr.learning") / "recipes"
+
+#: Settings that decide what networks there are, and their inputs and outputs.
+SHAPES = ("algorithm", "robot", "network", "task.history", "ablation")
+
+NOT_OF_A_STAGE = {
+    "run.iterations": "A stage's limit is its `steps`.",
+    "preset": "It stands once, at the top.",
+}
 
 _CONDITION = re.compile(r"\s*(\S+)\s*(>=|<=)\s*(\S+)\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A bound on one key of metrics.jsonl: `style/slope >= 0.5`."""
+    """A bound on one key of metrics.jsonl: `style_reward/slope >= 0.5`."""
 
     metric: str
     low: float = -inf
     high: float = inf
 
     @staticmethod
-    def read(text: str, where: str) -> Condition:
+    def read(text: str, config: TrainConfig, frozen: Collection[str], where: str) -> Condition:
+        """config, frozen: of the stage, which must measure it."""
         match = _CONDITION.fullmatch(text)
         try:
             metric, sign, bound = match.groups() if match else ("", "", "")
@@ -63,7 +74,7 @@ class Condition:
             value = inf
         if not isfinite(value):
             raise UserError(f"{where}: {text!r} is no condition. Expected e.g. 'tracking >= 0.8'.")
-        require_metric(metric, where)
+        require_metric(metric, config, frozen, where)
         return Condition(metric=metric, low=value) if sign == ">=" else Condition(metric=metric, high=value)
 
     def holds(self, value: float) -> bool:
@@ -81,7 +92,7 @@ class Stage:
     steps: int  #: control steps at most
     until: tuple[Condition, ...] = ()
     held: int = 20  #: iterations for which every condition must hold
-    smoothing: int = 20  #: iterations over which metrics are averaged before they are compared
+    smoothing: int = 20  #: iterations over which metrics are averaged before they are compared, exponentially
     frozen: tuple[str, ...] = ()  #: networks that do not learn
     fresh_moments: bool = False  #: optimizers forget, besides new weights' having nothing to remember
     differences: tuple[Difference, ...] = ()  #: from the preset, those of the whole recipe first
@@ -89,9 +100,13 @@ class Stage:
 
     @property
     def digest(self) -> str:
-        """Of everything that decides what the stage does; its explanations do not."""
-        decisive = (self.start, self.steps, self.until, self.held, self.smoothing, self.frozen)
-        text = repr((*decisive, self.fresh_moments, self.config))
+        """Of everything that decides what the stage does; its explanations do not.
+
+        Of the settings only those that are not the defaults: others may come and go with the code.
+        """
+        until = [(c.metric, c.low, c.high) for c in self.until]
+        decisive = (self.start, self.steps, until, self.held, self.smoothing, self.frozen)
+        text = repr((*decisive, self.fresh_moments, sorted(changed_settings(self.config, TrainConfig()))))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -119,27 +134,37 @@ class Watch:
     def __init__(self, stage: Stage, begun: int = 0) -> None:
         """begun: the iteration after which the stage began; earlier ones do not count."""
         self.stage, self.begun = stage, begun
-        self.means: dict[str, float] = {}
-        self.count = 0  #: iterations in a row in which all conditions held
+        self.means: dict[str, float] = {}  #: exponential
+        self.samples = 0  #: iterations in which all of its metrics were measured
+        self.count = 0  #: of these, the newest in a row in which all conditions held
 
     def see(self, metrics: Mapping[str, float]) -> str | None:
         """Why the stage ends now, if it does."""
         stage = self.stage
-        if metrics["iteration"] <= self.begun:
+        measured = all(c.metric in metrics for c in stage.until)
+        if metrics["iteration"] <= self.begun or not stage.until or not measured:
             return None
-        for condition in stage.until:
-            name = condition.metric
-            if name in metrics:
-                share = 1.0 / stage.smoothing
-                self.means[name] = (1 - share) * self.means.get(name, metrics[name]) + share * metrics[name]
-        held = bool(stage.until) and all(
-            c.metric in self.means and c.holds(self.means[c.metric]) for c in stage.until
-        )
+        self.samples += 1
+        for name in {c.metric for c in stage.until}:
+            share = 1.0 / stage.smoothing
+            self.means[name] = (1 - share) * self.means.get(name, metrics[name]) + share * metrics[name]
+        held = self.samples >= stage.smoothing and all(c.holds(self.means[c.metric]) for c in stage.until)
         self.count = self.count + 1 if held else 0
         if self.count < stage.held:
             return None
-        reached = ", ".join(f"{c.metric} {self.means[c.metric]:.3g}" for c in stage.until)
-        return f"{reached} ({' and '.join(map(str, stage.until))} held for {stage.held} iterations)"
+        return f"{self._values()} ({' and '.join(map(str, stage.until))} held for {stage.held} iterations)"
+
+    def ran_out(self) -> str:
+        """Why the stage ended if its conditions did not end it."""
+        steps, until = f"its {self.stage.steps:,} steps are done", self.stage.until
+        if not until:
+            return steps
+        return f"{steps}; {' and '.join(map(str, until))} had not held for long enough: {self._values()}"
+
+    def _values(self) -> str:
+        if not self.means:
+            return "never measured"
+        return ", ".join(f"{name} {value:.3g}" for name, value in sorted(self.means.items()))
 
 
 def shipped() -> list[str]:
@@ -201,12 +226,15 @@ def _stage(
     config = base
     for difference in differences:
         config = _changed(config, difference.setting, difference.value, table.where)
+    if start != NOTHING:
+        _require_same_networks(config, before[known.index(start)], table.where)
     frozen = tuple(table.take("frozen", list, []))
     known_networks = registry.method(config.algorithm).NETWORKS
     for network in frozen:
         if network not in known_networks:
             raise unknown(f"network in `frozen` of {table.where}", network, known_networks)
-    until = tuple(Condition.read(str(text), table.where) for text in table.take("until", list, []))
+    conditions = table.take("until", list, [])
+    until = tuple(Condition.read(str(text), config, frozen, table.where) for text in conditions)
     stage = Stage(
         name=name,
         about=table.take("about", str, ""),
@@ -236,6 +264,8 @@ def _differences(table: _Table) -> tuple[Difference, ...]:
 
 
 def _changed(config: TrainConfig, setting: str, value: Any, where: str) -> TrainConfig:
+    if setting in NOT_OF_A_STAGE:
+        raise UserError(f"{where}: {setting} is no difference. {NOT_OF_A_STAGE[setting]}")
     try:
         return with_setting(config, setting, as_declared(TrainConfig, setting, value, where))
     except AttributeError:
@@ -244,21 +274,48 @@ def _changed(config: TrainConfig, setting: str, value: Any, where: str) -> Train
 
 def as_declared(kind: Any, setting: str, value: Any, where: str) -> Any:
     """`value` as the type its dotted setting declares: TOML has lists where settings are tuples."""
-    declared = kind
+    declared: Any = kind
     for name in setting.split("."):
         if not is_dataclass(declared) or name not in {f.name for f in fields(declared)}:
             raise AttributeError(setting)
         declared = typing.get_type_hints(declared)[name]
-    wanted = typing.get_origin(declared) or declared
-    if wanted is tuple and isinstance(value, list):
-        return tuple(value)
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+    try:
+        return _as(declared, value)
+    except TypeError:
+        expected = declared.__name__ if typing.get_origin(declared) is None else str(declared)
+        raise UserError(f"{where}: {setting} is {value!r}, expected {expected}.") from None
+
+
+def _as(declared: Any, value: Any) -> Any:
+    """`value` as the declared type; TypeError where it is not one."""
+    if typing.get_origin(declared) is tuple:
+        kinds = typing.get_args(declared)
+        if isinstance(value, list) and kinds[-1] is ...:
+            kinds = (kinds[0],) * len(value)
+        if not isinstance(value, list) or len(kinds) != len(value):
+            raise TypeError
+        return tuple(map(_as, kinds, value))
+    if declared is float and type(value) is int:
         return float(value)
-    if isinstance(wanted, type) and (
-        not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
-    ):
-        raise UserError(f"{where}: {setting} is {value!r}, expected {wanted.__name__}.")
+    if type(value) is not declared:
+        raise TypeError
     return value
+
+
+def changed_settings(config: Any, default: Any, before: str = "") -> Iterator[tuple[str, str]]:
+    """Dotted name and value of every setting that is not `default`'s."""
+    for each in fields(config):
+        value, usual = getattr(config, each.name), getattr(default, each.name)
+        if is_dataclass(value):
+            yield from changed_settings(value, usual, f"{before}{each.name}.")
+        elif value != usual:
+            yield f"{before}{each.name}", repr(value)
+
+
+def _require_same_networks(config: TrainConfig, start: Stage, where: str) -> None:
+    for part in SHAPES:
+        if get(config, part) != get(start.config, part):
+            raise UserError(f"{where}: {part} is not that of {start.name}, whose weights it starts from.")
 
 
 class _Table:
@@ -275,13 +332,13 @@ class _Table:
                 raise UserError(f"{self.where}: `{name}` is missing.")
             return default
         value = self.content.pop(name)
-        if not isinstance(value, kind):
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise UserError(f"{self.where}: `{name}` is {value!r}, expected {kind.__name__}.")
         return value
 
     def count(self, name: str, default: int | None = None) -> int:
         value = self.take(name, int, default)
-        if isinstance(value, bool) or value < 1:
+        if value < 1:
             raise UserError(f"{self.where}: `{name}` is {value!r}, expected a whole number of at least 1.")
         return int(value)
 

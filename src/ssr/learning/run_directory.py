@@ -66,12 +66,13 @@ class RunDirectory:
         for name, value in metrics.items():
             self._board.add_scalar(name, value, int(metrics["iteration"]))
 
-    def snapshot(self, policy: Policy, iteration: int) -> Path:
-        """The weights to ship as of this iteration, for later evaluation."""
+    def snapshot(self, policy: Policy, iteration: int, config: TrainConfig) -> Path:
+        """The weights to ship as of this iteration and their settings, for later evaluation."""
         folder = self.path / SNAPSHOTS
         folder.mkdir(exist_ok=True)
         path = folder / f"{iteration:06d}.safetensors"
-        write_tensors(path, policy.weights(), {"iteration": str(iteration)})
+        metadata = {"iteration": str(iteration), "config": config_file.as_text(config)}
+        write_tensors(path, policy.weights(), metadata)
         return path
 
     def close(self) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 
-from ssr.learning import checkpoint, small_checkpoint, worlds
+from ssr.learning import checkpoint, config_file, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
 from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
-from ssr.learning.run_directory import RunDirectory
+from ssr.learning.run_directory import CONFIG, RunDirectory
 from ssr.learning.trainer import Finished, Trainer, TrainingEnd
 from ssr.robots import load
 
@@ -24,6 +24,18 @@ class Origin:
     small: Path | None = None
     moments: bool = True  #: of the small checkpoint's optimizers are kept
     counted: bool = False  #: the small checkpoint is of this very run and stage, whose counting goes on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    """A part of a run that ends by itself: a stage of a recipe."""
+
+    number: int = 0  #: of the stage, from 0
+    name: str
+    begun: Counters = field(default_factory=Counters)  #: how far the run had come before it
+    steps: int  #: control steps of all worlds at most
+    frozen: tuple[str, ...] = ()  #: networks whose weights stay
+    finished: Finished | None = None  #: when it ends before its steps are done
 
 
 def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path:
@@ -62,21 +74,19 @@ def train(
     path: Path,
     config: TrainConfig,
     origin: Origin,
-    frozen: Collection[str] = (),
-    finished: Finished | None = None,
-    begun: Counters | None = None,
+    leg: Leg | None = None,
 ) -> tuple[TrainingEnd, Counters]:
-    """The work of one rank: why it ended, and how far it came.
-
-    frozen: networks whose weights stay; finished: when to end before the limit; begun: how far the run had
-    come before this stage of it.
-    """
+    """The work of one rank: why it ended, and how far it came."""
     env, algorithm = worlds.make(config, ranks)
-    algorithm.freeze(frozen)
     trainer, run = Trainer(env, algorithm, ranks), RunDirectory(path)
-    if begun is not None:
-        trainer.count(begun)
-        trainer.begun = begun.iteration
+    if leg is not None:
+        algorithm.freeze(leg.frozen)
+        trainer.count(leg.begun)
+        trainer.begun, trainer.stage = leg.begun.iteration, (leg.number, leg.name)
+        iterations = leg.begun.iteration + ceil(leg.steps / (algorithm.steps * config.env.num_envs))
+        config = replace(config, run=replace(config.run, iterations=iterations))
+        if ranks.first:
+            config_file.save(path / CONFIG, config)
     if origin.checkpoint is not None:
         _, state = checkpoint.load(origin.checkpoint, ranks)
         trainer.load_state_dict(state)
@@ -90,4 +100,4 @@ def train(
             trainer.count(Counters(**state["counters"]))
             if ranks.first:
                 run.forget_after(trainer.iteration)
-    return trainer.train(run, config, finished), trainer.counters
+    return trainer.train(run, config, None if leg is None else leg.finished), trainer.counters

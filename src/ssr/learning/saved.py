@@ -50,7 +50,7 @@ def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str
     if path.is_file():
         return _small(path)
     small, known = path / SMALL, snapshots(path)
-    latest = _small_iteration(small)
+    latest = small_iteration(small)
     if not known and latest is None:
         if not (path / CONFIG).is_file():
             raise UserError(f"{path} is not a run directory: it has no {CONFIG}. `ssr train` makes one.")
@@ -64,10 +64,13 @@ def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str
     if iteration not in known:
         listed = ", ".join(map(str, sorted({*known, *([] if latest is None else [latest])})))
         raise UserError(f"{path} has no weights of iteration {iteration}. It has: {listed}.")
-    config = config_file.load(path / CONFIG)
     try:
-        return config, iteration, load_file(str(known[iteration]))
-    except (SafetensorError, OSError) as error:
+        with safe_open(str(known[iteration]), framework="pt") as file:
+            settings = (file.metadata() or {}).get("config")  # those of its stage, not of the newest
+        weights = load_file(str(known[iteration]))
+        config = config_file.load(path / CONFIG) if settings is None else config_file.from_text(settings)
+        return config, iteration, weights
+    except (SafetensorError, OSError, ValueError) as error:
         raise UserError(f"{known[iteration]} is damaged. Choose another --snapshot.") from error
 
 
@@ -76,7 +79,8 @@ def _small(path: Path) -> tuple[TrainConfig, int, dict[str, Tensor]]:
     return config, iteration, registry.method(config.algorithm).shipped(state)
 
 
-def _small_iteration(path: Path) -> int | None:
+def small_iteration(path: Path) -> int | None:
+    """The iteration of a small checkpoint, without reading its weights; None where there is none."""
     if not path.is_file():
         return None
     try:

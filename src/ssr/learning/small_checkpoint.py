@@ -19,7 +19,7 @@ from torch import Tensor
 from ssr.errors import UserError
 from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
-from ssr.learning.config_file import as_dict, from_dict
+from ssr.learning.config_file import as_text, from_text
 from ssr.learning.counters import Counters
 from ssr.learning.packing import pack, unpack, write_tensors
 
@@ -31,11 +31,10 @@ def save(
 ) -> None:
     """levels: per terrain type, the levels of its worlds on all ranks."""
     skeleton, tensors = pack(algorithm.small_state() | {"levels": levels, "counters": asdict(counters)})
-    settings, _ = pack(as_dict(config))
     metadata = {
         "kind": KIND,
         "iteration": str(counters.iteration),
-        "config": json.dumps(settings),
+        "config": as_text(config),
         "state": json.dumps(skeleton),
         "sha256": checksum(tensors),
     }
@@ -65,7 +64,7 @@ def load(path: Path) -> tuple[int, TrainConfig, dict[str, Any]]:
             raise UserError(f"{path} is not a small checkpoint of ssr. Give e.g. RUN/small.safetensors.")
         if checksum(tensors) != metadata["sha256"]:
             raise UserError(f"{path} was altered: its checksum differs. Use another copy or an earlier file.")
-        config = from_dict(TrainConfig, unpack(json.loads(metadata["config"]), {}))
+        config = from_text(metadata["config"])
         return int(metadata["iteration"]), config, unpack(json.loads(metadata["state"]), tensors)
     except (SafetensorError, ValueError, KeyError) as error:
         raise UserError(

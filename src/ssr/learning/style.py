@@ -179,7 +179,9 @@ class Style:
             self.optimizer.backward(((loss + decay) * active).sum())
             self.optimizer.step()
             totals += torch.stack((loss, of_reference, of_policy)).detach() / self.config.updates
-        self.ranks.mean_(totals)
+        sharing = self.ranks.sum_(active.float())  # ranks that have windows; the others learned nothing
+        totals = self.ranks.sum_(totals * active) / sharing.clamp_min(1.0)
+        active = sharing > 0
         names = TERRAIN_TYPES if self.groups > 1 else ("all",)
         metrics = {"discriminator_loss": float(totals[0][active].mean())}
         for k, name in enumerate(names):

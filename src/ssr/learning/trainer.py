@@ -37,6 +37,7 @@ class TrainingEnd:
 
     reason: str
     interrupted: bool = False  #: by a user or a polite kill, not because it was finished
+    asked: bool = False  #: somebody asked to stop, be it finished or not
 
 
 class Trainer:
@@ -46,6 +47,7 @@ class Trainer:
         self.env, self.algorithm, self.ranks = env, algorithm, ranks
         self.count(Counters())
         self.begun = 0  #: the iteration with which its stage began
+        self.stage: tuple[int, str] | None = None  #: number of the recipe's stage, from 0, and its name
         self.observation: Observation | None = None
 
     def count(self, counters: Counters) -> None:
@@ -64,12 +66,14 @@ class Trainer:
     def train(self, run: RunDirectory, config: TrainConfig, finished: Finished | None = None) -> TrainingEnd:
         """Go on until all iterations are done, `finished` gives a reason or somebody asks to stop.
 
-        The state is saved whenever it ends. Only the first rank logs and shows.
+        The state is saved whenever it ends. Only the first rank logs, shows and is told by `finished`.
         """
         settings, first = config.run, self.ranks.first
-        ending = self._ending(config, self._said_before(run, finished), stop=False)
+        ending = self._ending(config, self._said_before(run, finished) if first else None, stop=False)
         saved_at = time.monotonic()
-        with Display(settings.iterations, self.iteration, shown=first) as display, interruptible() as asked:
+        label = f"{self.stage[1]} " if self.stage else ""
+        shown = Display(settings.iterations, self.iteration, shown=first, label=label)
+        with shown as display, interruptible() as asked:
             while ending is None:
                 self._collect()
                 progress = (self.iteration - self.begun) / (settings.iterations - self.begun)
@@ -78,8 +82,8 @@ class Trainer:
                     run.log(metrics)
                     display.show(metrics)
                     if self.iteration % settings.snapshot_iterations == 0:
-                        run.snapshot(self.algorithm.policy(), self.iteration)
-                reason = None if finished is None else finished(metrics)
+                        run.snapshot(self.algorithm.policy(), self.iteration, config)
+                reason = finished(metrics) if first and finished is not None else None
                 ending = self._ending(config, reason, stop=bool(asked))
                 late = time.monotonic() - saved_at >= 60.0 * settings.checkpoint_minutes
                 if ending is not None or self.ranks.any(late):
@@ -87,12 +91,10 @@ class Trainer:
                     saved_at = time.monotonic()
             if first:
                 run.close()
-                path = run.path
-                display.say(
-                    f"Stopped and saved. Go on: ssr train --resume {path}"
-                    if ending.interrupted
-                    else f"Done: {path}"
-                )
+                if ending.interrupted:
+                    display.say(f"Stopped and saved. Go on: ssr train --resume {run.path}")
+                elif self.stage is None:
+                    display.say(f"Done: {run.path}")
         return ending
 
     def iterate(self, progress: float = 0.0) -> dict[str, float]:
@@ -129,6 +131,8 @@ class Trainer:
         self._prepare_worlds()
         self.iteration += 1
         metrics |= self._account(time.perf_counter() - self._started)
+        if self.stage is not None:
+            metrics["stage"] = float(self.stage[0])
         return {name: value for name, value in metrics.items() if isfinite(value)}
 
     def _prepare_worlds(self) -> None:
@@ -158,14 +162,14 @@ class Trainer:
     # ---- when to end ------------------------------------------------------------------------------------
 
     def _ending(self, config: TrainConfig, reason: str | None, stop: bool) -> TrainingEnd | None:
-        """reason: what `finished` said; stop: somebody asked this rank to."""
+        """What the first rank decides. reason: what `finished` said; stop: somebody asked this rank to."""
+        asked = self.ranks.any(stop)
+        reason = self.ranks.agree(reason)
+        if reason is None and self.iteration >= config.run.iterations:
+            reason = f"all {config.run.iterations} iterations are done"
         if reason is not None:
-            return TrainingEnd(reason=reason)
-        if self.iteration >= config.run.iterations:
-            return TrainingEnd(reason=f"all {config.run.iterations} iterations are done")
-        if self.ranks.any(stop):
-            return TrainingEnd(reason="interrupted", interrupted=True)
-        return None
+            return TrainingEnd(reason=reason, asked=asked)
+        return TrainingEnd(reason="interrupted", interrupted=True, asked=True) if asked else None
 
     def _said_before(self, run: RunDirectory, finished: Finished | None) -> str | None:
         """What `finished` says of the last logged iteration of a resumed run, told all of them in turn."""
