@@ -6,10 +6,12 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
@@ -18,12 +20,14 @@ from ssr.benchmarks.memory import peak_tensor_bytes
 from ssr.benchmarks.recording import RandomWalk
 from ssr.benchmarks.replay import Replay
 from ssr.files import write_json
-from ssr.learning import presets, worlds
+from ssr.learning import imagination, presets, ssr, worlds
 from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.distribution import launch
+from ssr.learning.landing_error import empty_errors
 from ssr.learning.ranks import Ranks
 from ssr.learning.runner import with_ranks
 from ssr.learning.ssr import SSR
+from ssr.learning.statistics import Statistics
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.trainer import Trainer
 from ssr.motion.frames import WINDOW
@@ -48,7 +52,7 @@ def run(rounds: int = 5) -> dict[str, Any]:
         f"{name}_sps": round(median(rates[name]), 1) for name in ("raw", "step", "inference", "train")
     }
     figures["physics_ratio"] = round(median_ratio(rates, "train", "raw"), 4)
-    return figures | compare_symmetries(rounds)
+    return figures | {"measures_share": round(measures_share(rounds), 4)} | compare_symmetries(rounds)
 
 
 # ---- rates of the whole loop -------------------------------------------------------------------------
@@ -113,6 +117,33 @@ def _act(trainer: Trainer, steps: int) -> None:
 def _train(trainer: Trainer) -> None:
     trainer.observation = trainer.env.observation()
     trainer.iterate()
+
+
+# ---- what watching costs -----------------------------------------------------------------------------
+
+
+def measures_share(rounds: int) -> float:
+    """Share of the learner's time, physics not counted, that measures by terrain type, edge sight and the
+    independence of streams take: the same recorded experience with and without them, alternated, one core."""
+    torch.set_num_threads(1)
+    config = presets.preset("cpu")
+    recording = RandomWalk(config, config.env.num_envs // 2)
+    learner = recording.learner(config)
+    nothing: Callable[..., dict[str, float]] = lambda *inputs, **options: {}
+    seconds: dict[str, list[float]] = {"with": [], "without": []}
+    for number in range(2 * rounds + 2):
+        name = ("with", "without")[number % 2]
+        with ExitStack() as bare:
+            if name == "without":
+                bare.enter_context(patch.object(ssr.edge_sight, "of_rollout", nothing))
+                bare.enter_context(patch.object(ssr, "independent_shares", nothing))
+                bare.enter_context(patch.object(Statistics, "_observe_terrain", nothing))
+                bare.enter_context(patch.object(imagination, "sum_errors", lambda *inputs: empty_errors()))
+            begin = time.process_time()
+            recording.live_through(learner)
+            if number > 1:  # the first of each warms up
+                seconds[name].append(time.process_time() - begin)
+    return 1.0 - median(seconds["without"]) / median(seconds["with"])
 
 
 # ---- latent against input symmetry -------------------------------------------------------------------
