@@ -41,7 +41,7 @@ def test_snapshots_and_small_checkpoints_ship_the_average_and_learn_on_with_the_
     assert NAME in changed and any(name.startswith("encoder.") for name in changed)
 
     run = RunDirectory.create(tmp_path / "run", tiny)
-    snapshot = load_file(str(run.snapshot(algorithm.policy(), 3)))
+    snapshot = load_file(str(run.snapshot(algorithm.policy(), 3, tiny)))
     path = tmp_path / "small.safetensors"
     small_checkpoint.save(path, algorithm, tiny, Counters(iteration=3), trainer.levels())
     _, _, state = small_checkpoint.load(path)
