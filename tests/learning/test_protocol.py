@@ -189,7 +189,7 @@ def test_what_a_policy_was_paid_for_style_can_be_said_of_whatever_was_saved(tiny
     trainer = Trainer(env, algorithm)
     trainer.iterate()
     run = RunDirectory.create(tmp_path / "run", tiny)
-    run.snapshot(algorithm.policy(), 1)
+    run.snapshot(algorithm.policy(), 1, tiny)
     path = tmp_path / SMALL
     small_checkpoint.save(path, algorithm, tiny, Counters(iteration=1), trainer.levels())
     windows, terrain = torch.randn(6, 5, algorithm.vectors.amp.size), torch.tensor([0, 1, 2, 3, 4, 1])
