@@ -119,6 +119,36 @@ def stairs_support(kind: str, along: float, lifted: float = 0.0) -> float:
     return float(walk.recorder.footholds().support.item())
 
 
+@pytest.mark.parametrize(("along", "safe"), [(TREAD / 2, 1.0), (0.0, 0.0)])
+@pytest.mark.parametrize("kind", ["stairs_up", "stairs_down"])
+def test_a_walk_on_tread_centres_is_all_safe_and_one_on_nosings_not_at_all(
+    kind: str, along: float, safe: float
+) -> None:
+    """A scripted walk, foot by foot and tread by tread, through recorder and table."""
+    walk = Walk(kind, RISE, TREAD)
+    first = float(walk.field.first_edge)
+    for step in range(8):
+        foot, x = step % 2, first + (step + 1) * TREAD + along
+        for _ in range(AIR):
+            walk.step((foot == 1, foot == 0), (300.0 * foot, 300.0 * (1 - foot)))
+        walk.position[0, foot, 0] = x
+        point = walk.position[:, foot : foot + 1, :2] + torch.tensor([1e-3, 0.0])
+        walk.position[0, foot, 2] = float(walk.field.heights(point))
+        for _ in range(3):
+            walk.step((True, True), (200.0, 200.0))
+    found = walk.recorder.footholds()
+    trials = handmade(
+        1,
+        first_edge=np.array([first], np.float32),
+        foothold_trial=found.world,
+        foothold_foot=found.foot,
+        foothold_position=found.position,
+        foothold_support=found.support,
+    )
+    measured = measure(Course.of(kind, RISE, TREAD), trials, Conditions())
+    assert len(found.support) == 8 and measured["sfr"].value == safe
+
+
 @pytest.mark.parametrize("kind", ["stairs_up", "stairs_down"])
 def test_a_sole_in_the_middle_of_a_tread_is_safe(kind: str) -> None:
     assert stairs_support(kind, TREAD / 2) == 1.0
