@@ -48,10 +48,10 @@ def paths(results: Sequence[Results]) -> Figure | None:
         turning.set_title(f"turning on the spot, {seconds:g} s", fontsize=9)
         straight, turns = commands[:, 2] == 0, commands[:, 2] != 0
         measured = f"off at the end {off[straight].mean():.2f} m, asymmetry of all {uneven:.2f} m"
-        walking.set_xlabel(f"to the right (m)\n{measured}, {_upright(lasted[straight])}", fontsize=8)
+        walking.set_xlabel(f"to the right (m)\n{measured},\n{_upright(lasted[straight])}", fontsize=8)
         shares = [share for share in found["turned_share"] if share is not None]
         measured = f"turned {_percent(shares)} % of what was asked, off {off[turns].mean():.2f} m"
-        turning.set_xlabel(f"to the right (m)\n{measured}, {_upright(lasted[turns])}", fontsize=8)
+        turning.set_xlabel(f"to the right (m)\n{measured},\n{_upright(lasted[turns])}", fontsize=8)
     return made
 
 
