@@ -7,8 +7,6 @@ takes neighbouring points in chunks, keeps the few facets near a chunk and compa
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -109,14 +107,17 @@ def _over_turned(facet: np.ndarray, xs: np.ndarray, ys: np.ndarray, best: np.nda
 
 
 def warp_heights(facets: Tensor, count: Tensor) -> Launch:
-    wp, kernel = _warp_kernel()
+    import warp as wp  # when first needed: importing it takes longer than all the rest
+
+    from ssr.terrain.heights_warp import heights
+
     facet_view, count_view = wp.from_torch(facets), wp.from_torch(count)
     on_gpu = facets.device.type == "cuda"
 
     def launch(points: Tensor, out: Tensor) -> None:
         stream = wp.stream_from_torch(torch.cuda.current_stream(facets.device)) if on_gpu else None
         wp.launch(
-            kernel,
+            heights,
             dim=tuple(out.shape),
             inputs=[facet_view, count_view, wp.from_torch(points, return_ctype=True)],
             outputs=[wp.from_torch(out, return_ctype=True)],
@@ -126,38 +127,3 @@ def warp_heights(facets: Tensor, count: Tensor) -> Launch:
         )
 
     return launch
-
-
-@cache
-def _warp_kernel() -> tuple[Any, Any]:
-    """Warp and the kernel, built when first needed: importing it takes longer than all the rest."""
-    import warp as wp
-
-    wp.config.log_level = wp.LOG_ERROR
-    wp.init()
-
-    @wp.kernel(enable_backward=False, module="unique")
-    def heights(
-        facets: wp.array3d(dtype=wp.float32),  # type: ignore[valid-type]
-        count: wp.array1d(dtype=wp.int32),  # type: ignore[valid-type]
-        points: wp.array3d(dtype=wp.float32),  # type: ignore[valid-type]
-        out: wp.array2d(dtype=wp.float32),  # type: ignore[valid-type]
-    ):
-        w, p = wp.tid()  # type: ignore[misc]
-        x = points[w, p, 0]
-        y = points[w, p, 1]
-        best = wp.float32(ABYSS)
-        for f in range(count[w]):
-            x0 = facets[w, f, 0]
-            if facets[w, f, TURNED] != 0.0:
-                dx = x - facets[w, f, 6]
-                dy = y - facets[w, f, 7]
-                u = facets[w, f, 8] * dx + facets[w, f, 9] * dy
-                v = facets[w, f, 8] * dy - facets[w, f, 9] * dx
-                if wp.abs(u) <= facets[w, f, 10] and wp.abs(v) <= facets[w, f, 11]:
-                    best = wp.max(best, facets[w, f, 4] + facets[w, f, 5] * u)
-            elif x >= x0 and x <= facets[w, f, 1] and y >= facets[w, f, 2] and y <= facets[w, f, 3]:
-                best = wp.max(best, facets[w, f, 4] + facets[w, f, 5] * (x - x0))
-        out[w, p] = best
-
-    return wp, heights
