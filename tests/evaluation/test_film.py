@@ -37,3 +37,11 @@ def test_film_and_strip_are_written(run: Path, tmp_path: Path, monkeypatch) -> N
     picture = np.array(Image.open(strip))
     assert picture.shape == (2 * film.PANEL, 2 * film.PANEL, 3)  # two moments, two views
     assert picture.std() > 10
+
+
+def test_the_onlooker_keeps_the_head_in_the_picture_of_a_climb() -> None:
+    """No bump of the walk moves it, and no climb leaves it behind."""
+    climb = np.linspace(0.7, 3.7, 400)
+    followed = film._smooth(climb + 0.03 * np.sin(np.arange(400)), width=20.0)
+    np.testing.assert_allclose(followed[60:-60], climb[60:-60], atol=0.005)
+    np.testing.assert_allclose(followed, climb, atol=0.15)

@@ -14,6 +14,7 @@ from test_geometry import mujoco_heights, triangle_heights
 from ssr.terrain import draw
 from ssr.terrain.field import TerrainField
 from ssr.terrain.heights import numba_heights, warp_heights
+from ssr.terrain.lines import edges, ruling
 from ssr.terrain.making import TILE_POOL
 from ssr.terrain.tile import ABYSS, Box, Tile
 from ssr.viewer import meshes
@@ -137,10 +138,10 @@ def test_pictures_show_every_corner_where_it_is() -> None:
         np.testing.assert_allclose(meshes.of_box(box).vertices, box.corners(), atol=1e-6)
     level = replace(tile, boxes=tuple(b for b in tile.boxes[1:] if b.pitch == 0.0))
     tops = np.concatenate([box.corners()[1::2] for box in level.boxes])
-    apart = np.linalg.norm(meshes.edges(level).reshape(-1, 1, 3) - tops, axis=-1)
+    apart = np.linalg.norm(edges(level).reshape(-1, 1, 3) - tops, axis=-1)
     assert apart.min(axis=0).max() < 2e-5 and apart.min(axis=1).max() < 2e-5
     for box in tile.boxes:
         alone = replace(tile, boxes=(box,))
-        ruled = meshes.ruling(alone).mean(axis=1)
+        ruled = ruling(alone).mean(axis=1)
         assert len(ruled)
         np.testing.assert_allclose(alone.heights(ruled[:, :2]), ruled[:, 2], atol=1e-5)

@@ -8,9 +8,9 @@ import trimesh
 
 from ssr.robots import load as load_robot
 from ssr.robots.spec import Shape
+from ssr.terrain.lines import edges, ruling
 from ssr.terrain.making import make_tile
 from ssr.viewer import meshes
-from ssr.viewer.eye import ENLARGED, picture
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 FORWARD = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)  # z turned onto x
@@ -51,7 +51,7 @@ def test_joining_keeps_every_triangle() -> None:
 
 def test_every_tread_is_outlined() -> None:
     tile = make_tile("stairs_down", level=9)
-    ends = {tuple(point) for point in meshes.edges(tile).reshape(-1, 3).round(4).tolist()}
+    ends = {tuple(point) for point in edges(tile).reshape(-1, 3).round(4).tolist()}
     tops = [
         corner for box in tile.boxes for corner in box.corners()[1::2].astype(np.float32).round(4).tolist()
     ]
@@ -61,7 +61,7 @@ def test_every_tread_is_outlined() -> None:
 @pytest.mark.parametrize("kind", ["flat", "slope"])
 def test_ruled_lines_lie_on_the_ground_a_metre_apart(kind: str) -> None:
     tile = make_tile(kind, level=9)
-    lines = meshes.ruling(tile)
+    lines = ruling(tile)
     across = lines[(lines[:, 0, 0] == lines[:, 1, 0]) & (lines[:, 0, 0] > 0.5) & (lines[:, 0, 0] < 7.5)]
     assert sorted(set(across[:, 0, 0].tolist())) == [1, 2, 3, 4, 5, 6, 7]
     middle = across.mean(axis=1)
@@ -74,12 +74,3 @@ def test_flat_marks_face_up() -> None:
         surface = trimesh.Trimesh(mesh.vertices, mesh.faces)
         assert (surface.face_normals[:, 2] > 0.99).all()
         assert surface.area == pytest.approx(area, rel=0.02)
-
-
-def test_near_and_far_look_different() -> None:
-    depth = np.full((36, 36), 3.0)
-    depth[:, :18] = 0.1
-    eye = picture(depth, 0.1, 3.0)
-    assert eye.shape == (36 * ENLARGED, 36 * ENLARGED, 3)
-    assert np.ptp(eye[:, : 18 * ENLARGED], axis=(0, 1)).max() == 0
-    assert np.abs(eye[0, 0].astype(int) - eye[0, -1].astype(int)).max() > 60

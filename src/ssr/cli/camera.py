@@ -17,7 +17,7 @@ from ssr.files import replacing
 from ssr.physics.world import build_world, show_tile
 from ssr.robots import load
 from ssr.robots.spec import RobotSpec
-from ssr.terrain.draw import check_picture
+from ssr.terrain.draw import check_picture, drawn_lines, seen_from
 from ssr.terrain.field import TerrainField
 from ssr.terrain.making import make_tile
 from ssr.terrain.registry import kind_named, kinds_help, settings_help
@@ -164,9 +164,10 @@ class StandingRobot:
         data.qpos[:] = self.qpos
         mujoco.mj_forward(model, data)
         scale = self.robot.standing_height
-        camera = onlooker((self.x + 0.6 * scale, 0.0, self.z - 0.25 * scale), 4.2 * scale, 125.0, -18.0)
+        middle = (self.x + 0.6 * scale, 0.0, self.z - 0.25 * scale)
+        camera = onlooker(middle, 4.2 * scale, seen_from(self.tile), -18.0)
         with Offscreen(model, width=width, height=height) as picture:
-            return picture.frame(data, camera).copy()
+            return picture.frame(data, camera, drawn_lines(self.tile)).copy()
 
     def corners(self, depth: np.ndarray, config: CameraConfig) -> list[np.ndarray]:
         """Where the four corner pixels end."""

@@ -37,19 +37,23 @@ class FilmOptions:
     """Of the evaluation."""
     snapshot: int | None = None
     """The snapshot of this iteration instead of the newest weights."""
+    fine: bool = False
+    """With shadows and smooth edges, as the strip has them: takes several times as long."""
     out: Path | None = None
     """Folder for film and strip, instead of RUN/films."""
 
 
 def run(argv: list[str]) -> int:
     options = tyro.cli(FilmOptions, prog="ssr film", description=DESCRIPTION, args=argv)
+    import torch
     from rich.console import Console
-    from rich.progress import Progress
 
+    from ssr.compiling import compiling
     from ssr.errors import UserError
     from ssr.evaluation import film, subject
     from ssr.evaluation.conditions import Conditions
     from ssr.evaluation.courses import at_level_or_setting
+    from ssr.progress import Progress
 
     if options.seconds <= 0:
         raise UserError(f"--seconds {options.seconds:g}: expected more than 0.")
@@ -59,13 +63,19 @@ def run(argv: list[str]) -> int:
     console = Console()
     filmed = subject.load(options.run, options.snapshot)
     conditions = Conditions(seed=options.seed, seconds=options.seconds)
-    with console.status(f"{filmed.name} on {course.title}"):
-        take = film.record(filmed, course, conditions, options.trial)
-    folder = options.out or subject.home(options.run) / "films"
-    with Progress(console=console) as progress:
+    torch.set_num_threads(1)  # as evaluation does: products must round alike
+    with Progress(console) as progress:
+        steps = filmed.task.control_steps(options.seconds)
+        line = progress.add_task(f"{filmed.name} on {course.title}", total=steps)
+        with compiling(progress):
+            take = film.record(
+                filmed, course, conditions, options.trial, heard=lambda: progress.advance(line)
+            )
+        progress.update(line, total=len(take.qpos))
+        folder = options.out or subject.home(options.run) / "films"
         line = progress.add_task("drawing", total=-(-len(take.qpos) // film.EVERY))
         name = f"{course.key}-{options.trial:03d}"
-        made = film.save(take, folder, name, lambda: progress.advance(line))
+        made = film.save(take, folder, name, lambda: progress.advance(line), fine=options.fine)
     for path in made:
         console.print(str(path), soft_wrap=True, highlight=False)
     return 0

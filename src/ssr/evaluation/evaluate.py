@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from ssr.errors import UserError
 from ssr.evaluation import directions, manner, subject
@@ -28,7 +26,9 @@ from ssr.learning import saved
 from ssr.motion.dataset import MotionDataset
 from ssr.motion.frames import STRIDE
 from ssr.motion.store import shipped as shipped_motion
+from ssr.progress import Progress, doing
 from ssr.task.config import TaskConfig
+from ssr.wording import counted
 
 TABLE_2 = course_sets()["table2"]
 SNAPSHOT_COURSES = tuple(c for c in TABLE_2 if not c.beyond)  #: on which Fig. 6c follows the MSR
@@ -209,40 +209,27 @@ def _do(plan: list[_Part], request: Request, task: TaskConfig, console: Console)
     total = sum(part.trials for part in plan)
     missing = sum(job.count for job in jobs)
     if missing < total:
-        console.print(f"{total - missing} of {total} trials were done before.", highlight=False)
+        console.print(f"{total - missing} of {counted(total, 'trial')} done before.", highlight=False)
     if not jobs:
         return
     steps = task.control_steps(request.conditions.seconds)
-    with progress_bar(console) as progress:
-        line = progress.add_task("trials", total=missing * steps)
+    with Progress(console, "steps") as progress:
+        strips = len({job.course for job in jobs})
+        line = progress.add_task(
+            f"{counted(missing, 'trial')} on {counted(strips, 'strip')}", total=missing * steps
+        )
 
         def receive(job: Job, trials: Trials) -> None:
             stores[job].save(job.course, job.first, trials)
-            progress.update(line, description=f"{job.course.title}, {job.first + job.count} trials")
+            progress.update(
+                line, description=f"{job.course.title}, {counted(job.first + job.count, 'trial')}"
+            )
 
         try:
             work(jobs, request.workers, lambda done: progress.advance(line, done), receive)
         except KeyboardInterrupt:
             console.print("Stopped. Finished chunks are kept: the same command goes on from here.")
             raise
-
-
-class _Rate(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f} steps/s", style="progress.data.speed")
-
-
-def progress_bar(console: Console) -> Progress:
-    """Of work that is counted in control steps."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        _Rate(),
-        TimeRemainingColumn(),
-        console=console,
-    )
 
 
 def _manner(
@@ -252,7 +239,7 @@ def _manner(
     basis = manner.basis(shipped_motion(tried.robot))
     if results.manner is not None and results.manner["basis"] == basis and not request.fresh:
         return results.manner
-    with console.status("comparing the walk with the reference"):
+    with doing(console, "comparing the walk with the reference"):
         found = manner.compare(tried, motion, request.conditions.seed, request.conditions.speed)
     return found | {"basis": basis}
 
@@ -263,7 +250,7 @@ def _directions(
     """Paths in all directions, thinned for the figure, and how straight and even they are."""
     if results.directions is not None and not request.fresh:
         return results.directions
-    with console.status("walking in eight directions"):
+    with doing(console, "walking in eight directions"):
         paths = directions.walk(tried, request.conditions.seed)
     every = 5
     rounded: Callable[[np.ndarray], list] = lambda values: np.round(values.astype(float), 3).tolist()

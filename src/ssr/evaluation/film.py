@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import mujoco
@@ -19,9 +20,11 @@ from ssr.evaluation.worlds import CHUNK, worlds_for
 from ssr.files import replacing
 from ssr.learning.footsteps import to_tile
 from ssr.learning.statistics import SAFE_SUPPORT
-from ssr.physics.world import build_world, show_tile, terrain_name
-from ssr.pictures.offscreen import Disc, Offscreen, dress, onlooker
+from ssr.physics.world import build_world, show_tile
+from ssr.pictures.depth import depth_picture
+from ssr.pictures.offscreen import Disc, Lines, Offscreen, dress, onlooker
 from ssr.robots.spec import RobotSpec
+from ssr.terrain.draw import drawn_lines, seen_from
 from ssr.terrain.tile import Tile
 
 SIDE = 480  #: pixels, height of the film and side of the robot's eye
@@ -30,10 +33,14 @@ EVERY = 2  #: control steps per frame
 HOLD = 15  #: frames the last picture stays
 PANELS = 8  #: pictures in a film strip
 PANEL = 240  #: pixels, side of each
+LIFTED = 0.008  #: m above the ground, of marks
 TRAIL = 10  #: past footholds shown
 FEET = ((0.84, 0.37, 0.0), (0.0, 0.45, 0.70))  #: right, left
 GOOD, BAD = (0.0, 0.62, 0.45), (0.85, 0.1, 0.1)  #: footholds with and without enough support
-TREADS = ((0.62, 0.66, 0.70, 1.0), (0.50, 0.58, 0.66, 1.0))
+CALM = 0.4  #: s over which the onlooker's height is smoothed
+MIDDLE = 0.33  #: of the standing height: how far below the base the picture's middle lies
+SHADOW = 0.09  #: m, radius of what marks the ground under a foot where no shadow is drawn
+SIGHT = 9.0  #: m before and behind the robot in which lines are drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +60,14 @@ class Take:
     fell: bool
 
 
-def record(subject: Subject, course: Course, conditions: Conditions, trial: int, chunk: int = CHUNK) -> Take:
+def record(
+    subject: Subject,
+    course: Course,
+    conditions: Conditions,
+    trial: int,
+    chunk: int = CHUNK,
+    heard: Callable[[], None] = lambda: None,
+) -> Take:
     """Trial number `trial` of the course, just as an evaluation runs it."""
     worlds = worlds_for(subject, course, conditions, trial, 1, chunk)
     env, world = worlds.env, trial % chunk
@@ -73,14 +87,15 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int,
         rows["depth"].append(observation.depth[world].numpy().copy())
         if imagine is not None:
             with torch.inference_mode():
-                mean, std = imagine(observation.privileged, action)
-            place = to_tile(mean[world], base[world], yaw[world])
-            rows["imagined"].append(torch.cat([place, std[world, :, None]], dim=-1).numpy().copy())
+                mean, std = imagine(observation.privileged[world, None], action[world, None])
+            place = to_tile(mean[0], base[world], yaw[world])
+            rows["imagined"].append(torch.cat([place, std[0, :, None]], dim=-1).numpy().copy())
         running = worlds.running
         transition = worlds.step(action)
         recorder.observe(transition, running)
         rows["contact"].append(transition.feet.contact[world].numpy().copy())
         base, yaw = transition.base_position[:, :2].clone(), transition.base_yaw.clone()
+        heard()
         if not bool(worlds.running.any()):
             fell = bool(transition.terminated[world])
             break
@@ -100,110 +115,166 @@ def record(subject: Subject, course: Course, conditions: Conditions, trial: int,
     )
 
 
-def frames(take: Take, heard: Callable[[], None] = lambda: None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Onlooker's (480, 860, 3) and robot's (480, 480, 3) pictures, one pair per `EVERY` control steps."""
+def frames(take: Take, steps: Iterable[int], *, fine: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Onlooker's (480, 860, 3) and robot's (480, 480, 3) pictures at these control steps."""
     spec = build_world(take.robot, len(take.tile.boxes))
     show_tile(spec, take.tile)
-    for index in range(len(take.tile.boxes)):
-        spec.geom(terrain_name(index)).rgba = TREADS[index % 2]
-    dress(spec, width=WIDE, height=SIDE)
+    dress(spec, width=WIDE, height=SIDE, fine=fine)
     model = spec.compile()
     data = mujoco.MjData(model)
-    scale = take.robot.standing_height
-    height = take.qpos[0, 2]
+    scale, azimuth = take.robot.standing_height, seen_from(take.tile)
+    heights, lines = _smooth(take.qpos[:, 2], CALM / take.period), drawn_lines(take.tile)
+    feet = [data.site(f"{side}_sole").xpos for side in ("right", "left")]
+    places = _Places.of(take)
+    eye, seen = np.empty(0), -1
     with Offscreen(model, width=WIDE, height=SIDE) as picture:
-        for step in range(0, len(take.qpos), EVERY):
+        for step in steps:
             data.qpos[:] = take.qpos[step]
             mujoco.mj_kinematics(model, data)
             mujoco.mj_camlight(model, data)
-            x, y, z = data.qpos[:3]
-            height += 0.08 * (z - height)  # the onlooker follows smoothly over steps
-            camera = onlooker((x + 0.2 * scale, y, height - 0.4 * scale), 3.9 * scale, 122.0, -16.0)
-            yield picture.frame(data, camera, _marks(take, step)).copy(), _eye(take, step)
-            heard()
+            x, y = data.qpos[:2]
+            middle = (x + 0.2 * scale, y, heights[step] - MIDDLE * scale)
+            camera = onlooker(middle, 4.2 * scale, azimuth, -16.0)
+            marks: list[Disc | Lines] = [*(_near(x, every) for every in lines), *_marks(take, places, step)]
+            if not fine:
+                below = _on_the_ground(take, np.array(feet)[:, :2])
+                marks += [_disc(place, SHADOW, (0.0, 0.0, 0.0, 0.3)) for place in below]
+            if seen < 0 or not _same_image(take, seen, step):
+                eye, seen = _eye(take, step), step
+            yield picture.frame(data, camera, marks).copy(), eye
 
 
-def _marks(take: Take, step: int) -> list[Disc]:
+def _smooth(values: np.ndarray, width: float) -> np.ndarray:
+    """Values (t,) without their bumps, and no later than they are: the onlooker knows what comes."""
+    reach = int(3 * width)
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    return np.convolve(np.pad(values, reach, mode="edge"), weights / weights.sum(), mode="valid")
+
+
+def _near(x: float, lines: Lines) -> Lines:
+    """The lines that lie, in part, within sight of x."""
+    ends = lines.ends[..., 0]
+    return replace(lines, ends=lines.ends[(ends.max(axis=1) > x - SIGHT) & (ends.min(axis=1) < x + SIGHT)])
+
+
+def _same_image(take: Take, one: int, other: int) -> bool:
+    return take.depth is None or np.array_equal(take.depth[one], take.depth[other])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Places:
+    """Where marks lie, on the ground."""
+
+    footholds: np.ndarray  #: (n, 3) m
+    imagined: np.ndarray | None  #: (t, 2, 3) m
+
+    @staticmethod
+    def of(take: Take) -> _Places:
+        imagined = None if take.imagined is None else _on_the_ground(take, take.imagined[..., :2])
+        return _Places(footholds=_on_the_ground(take, take.footholds.position[:, :2]), imagined=imagined)
+
+
+def _on_the_ground(take: Take, points: np.ndarray) -> np.ndarray:
+    """Points (..., 2) with the height a mark has there."""
+    heights = take.tile.heights(points.reshape(-1, 2)).reshape(*points.shape[:-1], 1)
+    return np.concatenate([points, heights + LIFTED], axis=-1).astype(np.float64)
+
+
+def _marks(take: Take, places: _Places, step: int) -> list[Disc]:
     """Past footholds by how well they were supported; imagined ones of the feet in the air."""
     marks = []
-    past = np.flatnonzero(take.footholds.step <= step)[-TRAIL:]
-    for k in past:
+    for k in np.flatnonzero(take.footholds.step <= step)[-TRAIL:]:
         safe = take.footholds.support[k] > SAFE_SUPPORT
-        marks.append(_disc(take, take.footholds.position[k], 0.035, (*(GOOD if safe else BAD), 0.75)))
-    if take.imagined is not None:
+        marks.append(_disc(places.footholds[k], 0.035, (*(GOOD if safe else BAD), 0.75)))
+    if take.imagined is not None and places.imagined is not None:
         for foot in (0, 1):
             if not take.contact[step, foot]:
-                x, y, std = take.imagined[step, foot]
-                marks.append(_disc(take, np.array([x, y]), 2.0 * std, (*FEET[foot], 0.35)))
-                marks.append(_disc(take, np.array([x, y]), 0.02, (*FEET[foot], 1.0)))
+                place, std = places.imagined[step, foot], take.imagined[step, foot, 2]
+                marks.append(_disc(place, 2.0 * std, (*FEET[foot], 0.35)))
+                marks.append(_disc(place, 0.02, (*FEET[foot], 1.0)))
     return marks
 
 
-def _disc(take: Take, point: np.ndarray, radius: float, colour: tuple[float, float, float, float]) -> Disc:
-    x, y = point.astype(float).tolist()
-    height = float(take.tile.heights(np.array([[x, y]]))[0])
-    return Disc(position=(x, y, height + 0.008), radius=float(radius), colour=colour)
+def _disc(place: np.ndarray, radius: float, colour: tuple[float, float, float, float]) -> Disc:
+    x, y, z = place.tolist()
+    return Disc(position=(x, y, z), radius=float(radius), colour=colour)
 
 
 def _eye(take: Take, step: int) -> np.ndarray:
-    from matplotlib import colormaps
-
     if take.depth is None:
         return np.full((SIDE, SIDE, 3), 40, dtype=np.uint8)
-    near, far = take.depth_range
-    shades = colormaps["turbo"]((take.depth[step] - near) / (far - near))[..., :3]
-    small = Image.fromarray((255 * shades).astype(np.uint8))
-    return np.array(small.resize((SIDE, SIDE), Image.Resampling.NEAREST))
+    return depth_picture(take.depth[step], *take.depth_range, SIDE)
 
 
-def save(take: Take, folder: Path, name: str, heard: Callable[[], None] = lambda: None) -> tuple[Path, Path]:
-    """The film (mp4) and the film strip (png)."""
+def save(
+    take: Take, folder: Path, name: str, heard: Callable[[], None] = lambda: None, *, fine: bool = False
+) -> tuple[Path, Path]:
+    """The film (mp4) and the film strip (png); of a film that is not `fine`, the strip is."""
     import imageio_ffmpeg
 
     folder.mkdir(parents=True, exist_ok=True)
     film, strip = folder / f"{name}.mp4", folder / f"{name}.png"
-    rate = 1.0 / (EVERY * take.period)
-    count = -(-len(take.qpos) // EVERY)
-    chosen = set(np.linspace(0, count - 1, min(PANELS, count)).round().astype(int).tolist())
-    panels = []
+    steps = range(0, len(take.qpos), EVERY)
     with replacing(film) as partial:
         writer = imageio_ffmpeg.write_frames(
-            str(partial), (WIDE + SIDE, SIDE), fps=rate, quality=7, macro_block_size=4
+            str(partial),
+            (WIDE + SIDE, SIDE),
+            fps=1.0 / (EVERY * take.period),
+            quality=None,
+            macro_block_size=4,
+            output_params=["-preset", "superfast", "-crf", "27"],
         )
         writer.send(None)
+        picture, shown = np.empty((SIDE, WIDE + SIDE, 3), dtype=np.uint8), None
         try:
-            for number, (seen, eye) in enumerate(frames(take, heard)):
-                picture = _captioned(take, seen, eye, number * EVERY)
+            for step, (seen, eye) in zip(steps, frames(take, steps, fine=fine), strict=True):
+                if eye is not shown:
+                    shown, picture[:, WIDE:] = eye, _labelled(take, eye)
+                picture[:, :WIDE] = _captioned(take, seen, step)
                 writer.send(picture)
-                if number in chosen:
-                    panels.append((seen, eye, number * EVERY * take.period))
+                heard()
             for _ in range(HOLD):
                 writer.send(picture)
         finally:
             writer.close()
+    chosen = np.linspace(0, len(steps) - 1, min(PANELS, len(steps))).round().astype(int) * EVERY
+    panels = [
+        (seen, eye, step * take.period)
+        for step, (seen, eye) in zip(chosen, frames(take, chosen, fine=True), strict=True)
+    ]
     _save_strip(panels, take.depth is not None, strip)
     return film, strip
 
 
-def _captioned(take: Take, seen: np.ndarray, eye: np.ndarray, step: int) -> np.ndarray:
-    picture = Image.fromarray(np.concatenate([seen, eye], axis=1))
-    draw = ImageDraw.Draw(picture)
-    font = ImageFont.load_default(size=17)
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size=size)
+
+
+def _captioned(take: Take, seen: np.ndarray, step: int) -> np.ndarray:
+    picture = Image.fromarray(seen)
     moved = take.qpos[step, 0] - take.qpos[0, 0]
     text = f"{take.course.title.replace('★', '*')}   {step * take.period:5.2f} s   {moved:5.2f} m"
     if take.fell and step >= len(take.qpos) - EVERY:
         text += "   fell"
-    draw.text((14, 10), text, fill=(20, 30, 40), font=font)
+    ImageDraw.Draw(picture).text((14, 10), text, fill=(20, 30, 40), font=_font(17))
+    return np.asarray(picture)
+
+
+def _labelled(take: Take, eye: np.ndarray) -> np.ndarray:
+    picture = Image.fromarray(eye)
     label = "what the robot sees: depth" if take.depth is not None else "this policy is blind"
-    draw.text((WIDE + 12, 10), label, fill="white", font=font, stroke_width=2, stroke_fill=(20, 30, 40))
-    return np.ascontiguousarray(picture)
+    ImageDraw.Draw(picture).text(
+        (12, 10), label, fill="white", font=_font(17), stroke_width=2, stroke_fill=(20, 30, 40)
+    )
+    return np.asarray(picture)
 
 
 def _save_strip(panels: list[tuple[np.ndarray, np.ndarray, float]], sees: bool, path: Path) -> None:
     """Onlooker's pictures above, the robot's below if it sees, from left to right in time."""
     rows = 2 if sees else 1
     sheet = Image.new("RGB", (len(panels) * PANEL, rows * PANEL), "white")
-    font = ImageFont.load_default(size=14)
+    font = _font(14)
     left = (WIDE - SIDE) // 2
     for k, (seen, eye, seconds) in enumerate(panels):
         middle = Image.fromarray(seen[:, left : left + SIDE]).resize((PANEL, PANEL))

@@ -12,6 +12,7 @@ from ssr.evaluation.conditions import AVERAGE, Conditions
 from ssr.evaluation.courses import Course, course_sets
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.results import Results
+from ssr.wording import counted
 
 
 class Column(NamedTuple):
@@ -104,7 +105,8 @@ def table(results: Sequence[Results], courses: Sequence[Course] | None = None) -
     made = _table(results, courses, SHOWN, intervals=True)
     counts = {row["trials"] for result in results for row in result.rows}
     if counts:
-        made.caption = f"{'–'.join(str(n) for n in sorted({min(counts), max(counts)}))} trials per strip"
+        least, most = min(counts), max(counts)
+        made.caption = f"{'' if least == most else f'{least}–'}{counted(most, 'trial')} per strip"
     return made
 
 

@@ -11,7 +11,7 @@ from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 
-TERRAIN_COLOR = (0.55, 0.58, 0.62, 1.0)
+TERRAIN_COLOR = (0.68, 0.71, 0.74, 1.0)
 NET_FORCE = 3  #: the contact sensor's reduction that sums forces in world axes
 TERRAIN = "terrain_"  #: how the names of boxes begin
 PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ssr.errors import UserError
 from ssr.files import replacing
+from ssr.terrain.lines import edges, ruling
 from ssr.terrain.registry import kind_named
 from ssr.terrain.tile import Box, Tile
+
+if TYPE_CHECKING:
+    from ssr.pictures.offscreen import Lines
 
 CROP_BEFORE, CROP_BEHIND = 1.0, 1.5  #: ground shown before and behind the tile (m)
 CROP_BESIDE = 0.6  #: and beside it
 ROBOT_HEIGHT, ROBOT_RADIUS = 1.2, 0.15  #: of the upright capsule that marks the start and gives the scale
 RENDER_SIZE = (1400, 560)
+LIFT = 0.003  #: m above the ground, of lines
+RULED = 0.9  #: m; on smaller surfaces a ruling would only confuse
+EDGE, RULING = (0.12, 0.15, 0.19, 1.0), (0.80, 0.82, 0.85, 1.0)
 
 
 def check_picture(path: Path) -> None:
@@ -102,11 +110,28 @@ def render(tile: Tile) -> np.ndarray | None:
 
 
 def _camera(tile: Tile):
-    """Seen from below, so that risers show: from the start where the tile climbs, else from its far end."""
     from ssr.pictures.offscreen import onlooker
 
-    azimuth = 125.0 if tile.end_height < 0 else 55.0
-    return onlooker((tile.length / 2, 0.0, tile.end_height / 2), 1.35 * tile.length + 1.5, azimuth, -25.0)
+    middle = (tile.length / 2, 0.0, tile.end_height / 2)
+    return onlooker(middle, 1.35 * tile.length + 1.5, seen_from(tile), -25.0)
+
+
+def seen_from(tile: Tile) -> float:
+    """Azimuth (degrees) of an onlooker who sees the risers: from behind the start where the tile climbs, else
+    from its far end."""
+    return 125.0 if tile.end_height < 0 else 55.0
+
+
+def drawn_lines(tile: Tile) -> list[Lines]:
+    """Edges and a metre ruling, for a picture of the tile."""
+    from ssr.pictures.offscreen import Lines
+
+    ruled = ruling(tile)
+    ruled = ruled[np.linalg.norm(ruled[:, 1] - ruled[:, 0], axis=-1) > RULED]
+    return [
+        Lines(ends=lines + np.array([0.0, 0.0, LIFT]), colour=colour, width=width)
+        for lines, colour, width in ((ruled, RULING, 1.0), (edges(tile), EDGE, 1.5))
+    ]
 
 
 def _scene(tile: Tile):

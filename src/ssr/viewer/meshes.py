@@ -10,7 +10,7 @@ import trimesh
 
 from ssr import rotation
 from ssr.robots.spec import Shape
-from ssr.terrain.tile import BOX_FACES, TURNED, Box, Tile
+from ssr.terrain.tile import BOX_FACES, Box
 
 ROUND = 24  #: corners of what is round
 
@@ -50,42 +50,6 @@ def of_shape(shape: Shape) -> Mesh:
 
 def of_box(box: Box) -> Mesh:
     return Mesh(vertices=box.corners().astype(np.float32), faces=BOX_FACES.astype(np.uint32))
-
-
-def edges(tile: Tile) -> np.ndarray:
-    """(s, 2, 3) float32: the outlines of all surfaces a foot can stand on, tile frame."""
-    return _segments((span[:2], span[2:], facet) for facet in tile.facets for span in [_own_span(facet)])
-
-
-def ruling(tile: Tile) -> np.ndarray:
-    """(s, 2, 3) float32: lines one metre apart on the same surfaces, so that motion shows on plain ground."""
-
-    def whole(low: float, high: float) -> np.ndarray:
-        return np.arange(np.floor(low) + 1.0, np.ceil(high))
-
-    spans = ((_own_span(facet), facet) for facet in tile.facets)
-    return _segments((whole(*span[:2]), whole(*span[2:]), facet) for span, facet in spans)
-
-
-def _own_span(facet: np.ndarray) -> np.ndarray:
-    """(4,) from and to along the facet's own x and y; the tile's unless it is turned."""
-    along, across = facet[TURNED : TURNED + 2]
-    return np.array([-along, along, -across, across]) if along else facet[:4]
-
-
-def _segments(lines: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Across each facet at these x, and along it at these y, both its own."""
-    ends = [np.empty((0, 2, 3))]
-    for across, along, facet in lines:
-        x0, x1, y0, y1 = _own_span(facet)
-        drawn = [((x, y0), (x, y1)) for x in across] + [((x0, y), (x1, y)) for y in along]
-        flat = np.array(drawn, dtype=np.float64).reshape(-1, 2, 2)
-        z = facet[4] + facet[5] * (flat[..., 0] - (0.0 if facet[TURNED] else x0))
-        if facet[TURNED]:
-            cx, cy, c, s = facet[6:10]
-            flat = flat @ np.array([[c, s], [-s, c]]) + (cx, cy)
-        ends.append(np.concatenate([flat, z[..., None]], axis=-1))
-    return np.concatenate(ends).astype(np.float32)
 
 
 def disc() -> Mesh:

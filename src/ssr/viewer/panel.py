@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 import viser
 
+from ssr.pictures.depth import depth_picture
 from ssr.task.config import CommandConfig
 from ssr.terrain.registry import kind_names
 from ssr.terrain.settings import LEVELS
-from ssr.viewer.eye import picture
 from ssr.viewer.ground import Ground
 from ssr.viewer.readout import readout
 from ssr.viewer.scene import VIEWS, Scene
@@ -39,6 +39,7 @@ HELP = """**I** **K** faster, slower · **J** **L** turn · **U** **O** sidestep
 **P** pause · **R** restart · **F** push. Mouse, arrows and **WASD** move the onlooker."""
 PUSH = 0.6  #: m/s at first
 EYE_WIDTH = 230  #: pixels, of the window with the robot's eye
+EYE_SIDE = 288  #: pixels, of the picture in it: a whole number for each of its own
 
 
 def spans(ranges: CommandConfig) -> list[tuple[str, str, float, float, float]]:
@@ -103,7 +104,9 @@ class Panel:
             else:
                 self._range = (camera.near, camera.far)
                 blank = np.full((camera.height, camera.width), camera.far)
-                self._eye = self.server.gui.add_image(picture(blank, *self._range), format="png")
+                self._eye = self.server.gui.add_image(
+                    depth_picture(blank, *self._range, EYE_SIDE), format="png"
+                )
             self.server.gui.add_markdown(HELP)
 
     def _add_ground(self, world: PlayWorld) -> None:
@@ -192,7 +195,7 @@ class Panel:
 
     def show_eye(self, depth: np.ndarray | None) -> None:
         if self._eye is not None and depth is not None:
-            self._eye.image = picture(depth, *self._range)
+            self._eye.image = depth_picture(depth, *self._range, EYE_SIDE)
 
     def show_readout(self, world: PlayWorld, rate: float) -> None:
         self._readout.content = readout(world, rate, paused=self.paused)

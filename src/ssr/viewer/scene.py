@@ -17,6 +17,7 @@ from ssr.evaluation.film import BAD, FEET, GOOD
 from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
 from ssr.robots.spec import RobotSpec
+from ssr.terrain.lines import edges, ruling
 from ssr.terrain.tile import Tile
 from ssr.viewer import meshes
 from ssr.viewer.world import TRAIL, PlayMoment
@@ -145,7 +146,7 @@ class Scene:
                 scene.add_line_segments(
                     f"/world/ground/{name}", lines(tile), colour, thickness=0.007, position=(0.0, 0.0, LIFT)
                 )
-                for name, lines, colour in (("edges", meshes.edges, EDGE), ("ruling", meshes.ruling, RULING))
+                for name, lines, colour in (("edges", edges, EDGE), ("ruling", ruling, RULING))
             ]
             for k, colour in enumerate(GROUND):
                 boxes = tile.boxes[k :: len(GROUND)]

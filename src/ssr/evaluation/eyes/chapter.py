@@ -14,6 +14,7 @@ from ssr.evaluation.eyes.sight import SMEAR
 from ssr.evaluation.eyes.table import HEADINGS, by_camera, courses, seen
 from ssr.evaluation.figures.style import inline
 from ssr.terrain.kind import Phantom
+from ssr.wording import counted
 
 #: drawing, title, caption
 PICTURES: tuple[tuple[Callable[[Eyes], Figure | None], str, str], ...] = (
@@ -55,8 +56,8 @@ def chapter(eyes: Eyes, title_end: str = "") -> str:
     c = eyes.conditions
     parts = [
         f"<h2>Eyes{escape(title_end)}</h2>",
-        f"<p class='soft'>{eyes.trials} trials per look, {c.seconds:g} s at {c.speed:g} m/s, seed {c.seed}; "
-        "strips, robots and luck as in the evaluation.</p>",
+        f"<p class='soft'>{counted(eyes.trials, 'trial')} per look, {c.seconds:g} s at {c.speed:g} m/s, "
+        f"seed {c.seed}; strips, robots and luck as in the evaluation.</p>",
         _table(eyes),
         _definitions(),
     ]

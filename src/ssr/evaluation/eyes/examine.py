@@ -16,7 +16,6 @@ from ssr.evaluation import subject
 from ssr.evaluation.chance import safe_by_chance
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course, course_sets
-from ssr.evaluation.evaluate import progress_bar
 from ssr.evaluation.eyes.landings import Footfalls, at_edges, on_treads, slope
 from ssr.evaluation.eyes.looks import CAMERAS, Camera, Look, WatchedWalk, looks_at, under
 from ssr.evaluation.eyes.phantom import repeats, shares_of, tread_of
@@ -27,6 +26,7 @@ from ssr.evaluation.measures import Row, row_of
 from ssr.evaluation.trials import FELL
 from ssr.evaluation.workers import work
 from ssr.evaluation.worlds import CHUNK
+from ssr.progress import Progress
 
 Key = tuple[Camera, float]  #: camera, shift
 
@@ -107,7 +107,7 @@ def _walks(
     ]  # fmt: skip
     parts: dict[tuple[Course, Key], dict[int, WatchedWalk]] = defaultdict(dict)
     steps = tried.task.control_steps(request.conditions.seconds)
-    with progress_bar(console) as progress:
+    with Progress(console, "steps") as progress:
         line = progress.add_task("looks", total=sum(job.count for job in jobs) * steps)
 
         def receive(look: Look, walk: WatchedWalk) -> None:

@@ -9,6 +9,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.eyes.record import Eyes
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.table import two_lines
+from ssr.wording import counted
 
 NOTHING = "–"
 BLUR, CHANCE = "blur", "chance"  #: columns that a terminal has no room for
@@ -72,5 +73,5 @@ def table(eyes: Eyes) -> Table:
         *cells, chance = by_camera(eyes, course)
         luck = "" if chance[0] == NOTHING else f"chance {chance[0]} %"
         made.add_row(f"{two_lines(course)}\n[dim]{luck}[/dim]", *shown, *map("\n".join, cells))
-    made.caption = f"{eyes.trials} trials per strip and camera; blur: of the true map, blurred"
+    made.caption = f"{counted(eyes.trials, 'trial')} per strip and camera; blur: of the true map, blurred"
     return made

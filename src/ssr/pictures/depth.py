@@ -6,8 +6,6 @@ from functools import cache
 
 import numpy as np
 
-ENLARGED = 8  #: screen pixels per depth pixel, each way
-
 
 @cache
 def _palette() -> np.ndarray:
@@ -17,8 +15,9 @@ def _palette() -> np.ndarray:
     return (255 * colormaps["turbo"](np.arange(256))[:, :3]).round().astype(np.uint8)
 
 
-def picture(depth: np.ndarray, near: float, far: float) -> np.ndarray:
-    """Depth (h, w) m → (8h, 8w, 3) uint8, near in blue and far in red."""
+def depth_picture(depth: np.ndarray, near: float, far: float, side: int) -> np.ndarray:
+    """Depth (h, w) m → (side, side, 3) uint8, near in blue and far in red."""
     share = np.clip((depth - near) / (far - near), 0.0, 1.0)
     colours = _palette()[(255 * share).round().astype(np.intp)]
-    return colours.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
+    rows, columns = (np.arange(side) * pixels // side for pixels in depth.shape)
+    return colours[rows][:, columns]
