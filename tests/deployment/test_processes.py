@@ -136,7 +136,7 @@ def test_silence_is_reported_in_one_line(run: Path, capsys: pytest.CaptureFixtur
 
 
 def test_impossible_networks_are_refused() -> None:
-    with pytest.raises(UserError, match="DDS domain 233"):
+    with pytest.raises(UserError, match=r"network\.domain 233"):
         DdsConfig(domain=233)
     with pytest.raises(UserError, match="no_such_interface"):
         Network(DdsConfig(domain=DOMAIN + 3, interface="no_such_interface"))

@@ -50,5 +50,5 @@ def test_shares_add_up():
 def test_number_of_ranks(tiny):
     assert rank_count(replace(tiny, ranks=3)) == 3
     assert rank_count(replace(tiny, ranks=0, device="cpu")) >= 1
-    with pytest.raises(UserError, match="--ranks -1"):
-        rank_count(replace(tiny, ranks=-1))
+    with pytest.raises(UserError, match="ranks -1: expected"):
+        replace(tiny, ranks=-1)

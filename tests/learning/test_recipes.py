@@ -91,10 +91,10 @@ def test_a_stage_that_runs_out_of_steps_says_what_was_not_reached():
         (with_difference("task.terrain.kinds", "['flat', 1]"), "task.terrain.kinds is .*, expected tuple"),
         (with_difference("run.iterations", 5), "run.iterations is no difference. A stage's limit is"),
         (with_difference("preset", "'cpu'"), "preset is no difference"),
-        (with_difference("run.snapshot_iterations", 0), "run.snapshot_iterations is 0"),
+        (with_difference("run.snapshot_iterations", 0), "stage walk: run.snapshot_iterations 0: expected"),
         (with_difference("robot", "'x3'"), "stage walk: Unknown robot"),
         (with_difference("device", "'tpu'"), "stage walk: Unknown device"),
-        (with_difference("ranks", -1), "stage walk: --ranks -1"),
+        (with_difference("ranks", -1), "stage walk: ranks -1: expected"),
         (with_difference("env.num_envs", 1), "stage walk: 1 worlds on .* too few"),
         (
             with_difference("task.history", 7, 'walk"\nsteps = 9\n[[stage]]\nname = "run'),

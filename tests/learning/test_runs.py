@@ -112,7 +112,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         (["--resume", "nowhere"], "not a run directory"),
         (["--continue", "nowhere.safetensors"], "does not exist"),
         (["--preset", "smoke", "--robot", "x3", "--run", "RUN"], "Unknown robot"),
-        (["--preset", "smoke", "--ranks", "-2", "--run", "RUN"], "--ranks -2"),
+        (["--preset", "smoke", "--ranks", "-2", "--run", "RUN"], "ranks -2: expected"),
         (["--preset", "smoke", "--device", "tpu", "--run", "RUN"], "Unknown device"),
         (["--resume", "nowhere", "--run", "RUN", "--seed", "3"], "leave out --run, --seed"),
     ],

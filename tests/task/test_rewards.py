@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from ssr.task.config import BootstrapConfig, RewardConfig
+from ssr.ranges import settings
+from ssr.task.config import BootstrapConfig, RewardConfig, Weight
 from ssr.task.moment import Moment
 from ssr.task.payment import Weights, paid, weighted_terms, weights_of
 from ssr.task.rewards import ROWS, Limits, row
@@ -110,9 +111,9 @@ def test_every_row_of_the_table_is_covered_and_weighted() -> None:
     assert total.item() == pytest.approx(sum(term.item() for term in terms.values()))
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("task.rewards")
 class RewardsWithClapping(RewardConfig):
-    clapping: float = 3.0
+    clapping: Weight = 3.0
 
 
 @pytest.fixture

@@ -152,9 +152,9 @@ def test_the_loop_keeps_real_time_and_gives_up_what_it_lost() -> None:
         (["nowhere"], "nowhere does not exist"),
         (["scripted:dance"], "Unknown scripted policy: 'dance'"),
         (["scripted:stand", "--terrain", "lava"], "Unknown terrain kind: 'lava'"),
-        (["scripted:stand", "--level", "20"], "Level 20: expected 0 to 19."),
+        (["scripted:stand", "--level", "20"], "--level 20: expected a whole number from 0 to 19."),
         (["scripted:stand", "--speed", "3"], "--speed 3: expected -1 to 1.2 m/s."),
-        (["scripted:stand", "--port", "70000"], "Cannot listen on 127.0.0.1:70000"),
+        (["scripted:stand", "--port", "70000"], "--port 70000: expected a whole number from 0 to 65535."),
         (["scripted:stand", "--host", "256.0.0.1"], "Cannot listen on 256.0.0.1:8080"),
     ],
 )

@@ -42,7 +42,7 @@ def test_the_picture_shows_depth_beside_the_scene(
         (["--terrain", "gap", "--x", "99"], "x = 99 m"),
         (["--terrain", "flat", "--picture", "out.jpg"], "must end in .png"),
         (["--robot", "x9"], "Unknown robot: 'x9'"),
-        (["--seed", "-1"], "Seed -1"),
+        (["--seed", "-1"], "--seed -1"),
     ],
 )
 def test_mistakes_are_answered_in_one_line(

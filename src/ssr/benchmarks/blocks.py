@@ -6,6 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
+from typing import Annotated
+
+from ssr.ranges import Within
+
+Rounds = Annotated[int, Within(1, 10_000)]
 
 
 def alternate(work: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:

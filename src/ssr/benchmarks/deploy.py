@@ -12,7 +12,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from ssr.learning.algorithm import PolicyModule
 from ssr.learning.saved import Saved
 from ssr.learning.ssr_policy import SSRPolicy, network_config
 from ssr.networks.build import Networks
+from ssr.ranges import Within, checked
 from ssr.rehearsal.operator import PAUSE, Operator
 from ssr.rehearsal.sim2sim import Process
 from ssr.robots import load
@@ -39,11 +40,12 @@ BLOCK = 50  #: inferences in a row before the other one's turn
 DOMAIN = 88
 
 
+@checked
 def run(
     widths: Literal["paper", "cpu"] = "paper",
     policy: Path | None = None,
-    steps: int = 2000,
-    soak_seconds: float = 0.0,
+    steps: Annotated[int, Within(1, 10_000_000)] = 2000,
+    soak_seconds: Annotated[float, Within(0.0, 1e6)] = 0.0,
 ) -> dict[str, object]:
     """Time inference and camera filters, and hold a long sitting.
 

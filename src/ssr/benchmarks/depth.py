@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from statistics import median
+from typing import Annotated
 
 import numpy as np
 import torch
 
-from ssr.benchmarks.blocks import alternate, median_ratio
+from ssr.benchmarks.blocks import Rounds, alternate, median_ratio
 from ssr.benchmarks.depth_scene import MujocoWorld, Scenes, pose_scenes
 from ssr.errors import UserError
+from ssr.ranges import Within, checked
 from ssr.robots import load
 from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.registry import trained_kinds
@@ -26,7 +28,13 @@ ENV_BLOCK = 48  #: control steps per timed block
 TEN_HERTZ = 5  #: control steps from frame to frame
 
 
-def run(rounds: int = 7, robot: str = "x2", threads: int = 0, alternatives: bool = False) -> dict[str, float]:
+@checked
+def run(
+    rounds: Rounds = 7,
+    robot: str = "x2",
+    threads: Annotated[int, Within(0, 1024)] = 0,
+    alternatives: bool = False,
+) -> dict[str, float]:
     """Depth frames per second, 36×36 pixels, terrain and all links, the same scenes for every renderer.
 
     Args:

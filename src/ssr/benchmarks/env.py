@@ -6,8 +6,9 @@ from statistics import median
 
 import torch
 
-from ssr.benchmarks.blocks import alternate, median_ratio
+from ssr.benchmarks.blocks import Rounds, alternate, median_ratio
 from ssr.benchmarks.replay import Replay
+from ssr.ranges import checked
 from ssr.robots import load
 from ssr.task.env import TraversalEnv
 from ssr.terrain.settings import LEVELS
@@ -17,7 +18,8 @@ BLOCK = 24  #: control steps per timed block
 SPREAD = {64: 48, 1024: 12}  #: worlds whose cost per step is compared: control steps per block
 
 
-def run(rounds: int = 7) -> dict[str, float]:
+@checked
+def run(rounds: Rounds = 7) -> dict[str, float]:
     """Rates of the task with random actions and of physics alone.
 
     `raw` replays the joint targets recorded just before, from the same states and with the same restarts, in

@@ -9,7 +9,7 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from ssr.benchmarks.blocks import alternate, median_ratio
+from ssr.benchmarks.blocks import Rounds, alternate, median_ratio
 from ssr.benchmarks.replay import Replay
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
@@ -19,6 +19,7 @@ from ssr.evaluation.worlds import CHUNK, TrialWorlds, strips_for
 from ssr.learning import presets
 from ssr.learning.ssr_policy import SSRActor, network_config
 from ssr.networks.build import Networks
+from ssr.ranges import checked
 from ssr.robots import load
 
 BLOCK = 25  #: control steps per timed block
@@ -26,7 +27,8 @@ TIMIDITY = 0.05  #: of the untrained network's actions, so that stiff robots sta
 TRIALS, SECONDS = 1000, 20.0
 
 
-def run(rounds: int = 5) -> dict[str, float]:
+@checked
+def run(rounds: Rounds = 5) -> dict[str, float]:
     """Control steps per second on one core: trials on stairs with the `cpu` network, and physics alone.
 
     `raw` replays the joint targets recorded just before, from the same states, in the same worlds. Evaluation

@@ -16,13 +16,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 from time import perf_counter, process_time
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
 from ssr.errors import UserError
 from ssr.networks.config import NetworkConfig
 from ssr.networks.encoder import CrossModalEncoder
+from ssr.ranges import Within, checked
 from ssr.robots import load
 from ssr.symmetry.vectors import layouts
 
@@ -30,11 +31,12 @@ BATCHES = (256, 1536)  #: a rollout of 256 worlds; a minibatch of 64 worlds × 2
 FEWEST = 3  #: pairs, however short the time
 
 
+@checked
 def run(
     widths: Literal["paper", "cpu"] = "paper",
-    threads: int = 1,
-    pairs: int = 40,
-    seconds: float = 60.0,
+    threads: Annotated[int, Within(1, 1024)] = 1,
+    pairs: Annotated[int, Within(1, 100_000)] = 40,
+    seconds: Annotated[float, Within(0.1, 1e6)] = 60.0,
 ) -> dict[str, object]:
     """Time the equivariant encoder against a plain one of the same widths.
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import torch
 
-from ssr.benchmarks.blocks import median_ratio
+from ssr.benchmarks.blocks import Rounds, median_ratio
 from ssr.benchmarks.memory import peak_tensor_bytes
 from ssr.benchmarks.recording import RandomWalk
 from ssr.benchmarks.replay import Replay
@@ -31,6 +31,7 @@ from ssr.learning.statistics import Statistics
 from ssr.learning.stopwatch import Stopwatch
 from ssr.learning.trainer import Trainer
 from ssr.motion.frames import WINDOW
+from ssr.ranges import checked
 from ssr.task.env import TraversalEnv
 
 INPUT_SYMMETRY = AblationConfig(input_symmetry=True)
@@ -38,7 +39,8 @@ PAPER_WORLDS = 4096
 SMALL_WORLDS = (16, 48)  #: from which the paper's memory is worked out; it grows linearly with the worlds
 
 
-def run(rounds: int = 5) -> dict[str, Any]:
+@checked
+def run(rounds: Rounds = 5) -> dict[str, Any]:
     """Steps per second on all cores: raw physics, the task, with the policy acting, and training.
 
     rounds: alternated blocks of each; medians are reported.

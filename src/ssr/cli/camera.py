@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +14,7 @@ from rich.console import Console
 from ssr.errors import UserError
 from ssr.files import replacing
 from ssr.physics.world import build_world, show_tile
+from ssr.ranges import Seed, Within, settings
 from ssr.robots import load
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.draw import check_picture, drawn_lines, seen_from
@@ -39,7 +39,7 @@ POSES: dict[str, dict[str, float]] = {
 Pose = Literal["stand", "step", "reach"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class CameraOptions:
     """Show what the robot's depth camera sees on a terrain tile, beside what an onlooker sees."""
 
@@ -53,13 +53,13 @@ class CameraOptions:
     """Write a PNG here."""
     robot: str = "x2"
     """Whose camera: the name of a shipped robot, or a file that describes one."""
-    x: Annotated[float | None, tyro.conf.arg(metavar="METRES")] = None
+    x: Annotated[float | None, Within(-100.0, 100.0), tyro.conf.arg(metavar="METRES")] = None
     """Where the robot stands along the tile; just before the first edge unless given."""
     pose: Pose = "stand"
     """How: on both feet, with the right knee lifted, or with the right arm across."""
     sensor: bool = False
     """With the sensor model: noise, missing pixels, a blind band and grass."""
-    seed: int = 0
+    seed: Seed = 0
     """Places obstacles, and draws the sensor's noise."""
 
 
@@ -87,8 +87,6 @@ def run(argv: list[str]) -> int:
 
 def _tile(options: CameraOptions) -> Tile:
     kind = kind_named(options.terrain)
-    if options.seed < 0:
-        raise UserError(f"Seed {options.seed}: expected 0 or more.")
     setting = None if options.setting is None else kind.parse(options.setting)
     level = None if options.level is None else parse_level(options.level)
     if level is None and setting is None and kind.parameters:

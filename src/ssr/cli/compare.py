@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
+
+from ssr.ranges import settings
 
 DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations, or one run under stress.
 
@@ -14,7 +15,7 @@ DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations,
     ssr compare runs/ssr/eval runs/ssr/eval/push-1"""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class CompareOptions:
     runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
     """Run directories, or folders with a results.json."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 from rich.console import Console
+
+from ssr.ranges import Within, settings
+from ssr.terrain.settings import LEVELS
 
 console = Console()
 PRETRAINED = Path("pretrained/x2")  #: the policy that comes with the repository
@@ -17,15 +20,15 @@ WARM_UP = 10  #: control steps before the measurement: every kernel has run, eve
 MEASURED = 5.0  #: s
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Demo:
     """Set X2 on every kind of terrain, measure the simulation, train a few iterations; write pictures."""
 
     out: Path = Path("out/demo")
     """Where the pictures go."""
-    level: int = 10
+    level: Annotated[int, Within(0, LEVELS - 1)] = 10
     """Terrain level, 0 to 19."""
-    iterations: int = 25
+    iterations: Annotated[int, Within(0, 1_000_000)] = 25
     """Training iterations of the short run; 0 skips it."""
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from ssr.deployment.config import DeployConfig, require_packages
+from ssr.ranges import settings
 
 if TYPE_CHECKING:
     from ssr.robots.spec import RobotSpec
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class DeployOptions:
     """Run an exported policy on a robot, over ROS 2 topics (no ROS installation is needed).
 

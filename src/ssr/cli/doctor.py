@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
+from ssr.ranges import settings
+
 PACKAGES = ("torch", "mujoco", "mujoco-warp", "warp-lang", "numba", "numpy", "mink", "viser", "onnxruntime")
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Doctor:
     """Tell what this machine has (cores, memory, GPU, OpenGL, versions) and which preset suits it."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help, settings_help
 
 DESCRIPTION = """Try a policy on 22 m strips for 20 s, by default at 1.0 m/s, randomized as in training.
@@ -24,7 +25,7 @@ DESCRIPTION = """Try a policy on 22 m strips for 20 s, by default at 1.0 m/s, ra
 Writes RUN/eval/results.json and report.html. Stopped and started again, it goes on where it was."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class EvalOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
@@ -36,17 +37,17 @@ class EvalOptions:
     ] = None
     sweep: bool = False
     """Also every kind from easy to beyond training (Fig. 5)."""
-    trials: int = 200
+    trials: Annotated[int, Within(1, 1_000_000)] = 200
     """Trials per strip."""
-    seed: int = 0
+    seed: Seed = 0
     """Of all trials. Same seed, same table."""
-    snapshot: int | None = None
+    snapshot: Annotated[int | None, Within(0, 100_000_000)] = None
     """Evaluate the snapshot of this iteration instead of the newest weights."""
-    snapshots: int = 0
+    snapshots: Annotated[int, Within(0, 10000)] = 0
     """Follow the support ratio over this many snapshots (Fig. 6c)."""
-    speed: float = 1.0
+    speed: Annotated[float, Within(0.0, 1.5)] = 1.0
     """Commanded, m/s."""
-    look_ahead: float = 0.0
+    look_ahead: Annotated[float, Within(0.0, 100.0)] = 0.0
     """0: a forward command and nothing else. More: an operator aims at the strip's middle so many metres
     ahead; the report then names him."""
     friction_rule: tuple[str, ...] = ("average",)
@@ -60,17 +61,17 @@ class EvalOptions:
     """Also compare the walk with the reference motion, by a judge that never paid it."""
     sensor: bool = False
     """Stress: noise, holes and grass in the depth images."""
-    push: float | None = None
+    push: Annotated[float | None, Within(0.0, 3.0)] = None
     """Stress: pushes of up to this many m/s."""
-    friction: float | None = None
+    friction: Annotated[float | None, Within(0.01, 2.0)] = None
     """Stress: friction between sole and ground."""
-    payload: float | None = None
+    payload: Annotated[float | None, Within(-5.0, 60.0)] = None
     """Stress: kilograms on the base."""
-    freeze_depth: float | None = None
+    freeze_depth: Annotated[float | None, Within(0.0, 3600.0)] = None
     """Stress: seconds after which the camera shows nothing new."""
     blind: bool = False
     """Stress: the camera shows nothing at all."""
-    workers: int = 0
+    workers: Annotated[int, Within(0, 1024)] = 0
     """Processes; 0: one per core."""
     fresh: bool = False
     """Do all trials again, even those kept from before."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from ssr.deployment.config import TO_EXPORT, require_packages
+from ssr.ranges import settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class ExportOptions:
     """Write policy.onnx and contract.json into a run directory, from the run's newest weights.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
+
+from ssr.ranges import Seed, Within, settings
 
 DESCRIPTION = """Examine a policy's eyes on strips of the middle of the curriculum, randomized as in training.
 
@@ -20,21 +21,21 @@ follow the eyes, and who falls? Cameras: success and footholds with the camera o
 Writes RUN/eyes/eyes.json and eyes.html; the next report of `ssr eval` on the same weights includes them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Options:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, or its small checkpoint."""
     terrain: str = "all"
     """One kind only: flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
-    trials: int = 40
+    trials: Annotated[int, Within(1, 1_000_000)] = 40
     """Trials per look: on one strip with one camera, or with one shift of what it shows."""
-    seconds: float = 20.0
+    seconds: Annotated[float, Within(0.02, 3600.0)] = 20.0
     """Length of a trial."""
-    seed: int = 0
+    seed: Seed = 0
     """Of all trials. Same seed and number of trials, same table."""
-    snapshot: int | None = None
+    snapshot: Annotated[int | None, Within(0, 100_000_000)] = None
     """Examine the snapshot of this iteration instead of the newest weights."""
-    workers: int = 0
+    workers: Annotated[int, Within(0, 1024)] = 0
     """Processes; 0: one per core."""
     out: Path | None = None
     """Folder for results, instead of RUN/eyes."""

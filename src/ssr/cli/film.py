@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help, settings_help
 
 DESCRIPTION = """Film a policy: an onlooker and the robot's eye side by side, as mp4 and as a strip (png).
@@ -19,7 +19,7 @@ Discs on the ground: footholds that were well (green) or badly (red) supported; 
 expected to land, right orange and left blue, as wide as the uncertainty."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class FilmOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
@@ -29,13 +29,13 @@ class FilmOptions:
     setting: Annotated[
         str | None, tyro.conf.arg(metavar="NUMBERS", help=f"Instead of a level. {settings_help()}")
     ] = None
-    seconds: float = 20.0
+    seconds: Annotated[float, Within(0.02, 3600.0)] = 20.0
     """Length of the trial."""
-    trial: int = 0
+    trial: Annotated[int, Within(0, 1_000_000)] = 0
     """Which trial of the evaluation."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the evaluation."""
-    snapshot: int | None = None
+    snapshot: Annotated[int | None, Within(0, 100_000_000)] = None
     """The snapshot of this iteration instead of the newest weights."""
     fine: bool = False
     """With shadows and smooth edges, as the strip has them: takes several times as long."""
@@ -49,16 +49,11 @@ def run(argv: list[str]) -> int:
     from rich.console import Console
 
     from ssr.compiling import compiling
-    from ssr.errors import UserError
     from ssr.evaluation import film, subject
     from ssr.evaluation.conditions import Conditions
     from ssr.evaluation.courses import at_level_or_setting
     from ssr.progress import Progress
 
-    if options.seconds <= 0:
-        raise UserError(f"--seconds {options.seconds:g}: expected more than 0.")
-    if options.trial < 0:
-        raise UserError(f"--trial {options.trial}: expected 0 or more.")
     course = at_level_or_setting(options.terrain, options.level, options.setting)
     console = Console()
     filmed = subject.load(options.run, options.snapshot)

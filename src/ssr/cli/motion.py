@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,13 +22,14 @@ from ssr.motion.dataset import MotionDataset
 from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
 from ssr.motion.report import gait_table, quality_table, seconds_table, speed_table
+from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec
 
 if TYPE_CHECKING:
     from ssr.motion.solver import Solver
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Retarget:
     """Bring one recording (.bvh, joint-position .npz, AMASS .npz) onto a robot."""
 
@@ -45,13 +45,13 @@ class Retarget:
     """Ground under it; levels are stairs, steps and boxes."""
     joints: Path | None = None
     """JSON map from key points to the BVH file's joint names; CMU names need none."""
-    unit: float | None = None
+    unit: Annotated[float | None, Within(1e-6, 1000.0)] = None
     """Metres per unit of a BVH file; known for CMU names, else 1."""
     up: Literal["y", "z"] = "y"
     """Up-axis of a BVH file."""
-    skip: int | None = None
+    skip: Annotated[int | None, Within(0, 1_000_000)] = None
     """Frames to leave out at the start (CMU files: 1, a T-pose)."""
-    fps: float | None = None
+    fps: Annotated[float | None, Within(1.0, 10_000.0)] = None
     """Frame rate of a joint-position array without a boxes file."""
     body_model: Path | None = None
     """SMPL-H model.npz, which AMASS files need."""
@@ -59,7 +59,7 @@ class Retarget:
     """Write pieces that fail the quality limits too."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Build:
     """Make a robot's whole dataset from a folder of recordings, plus planned motion."""
 
@@ -73,7 +73,7 @@ class Build:
     """Add the planned (synthetic) motion."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Show:
     """Draw a clip: a film strip of the robot and its curves. Without a clip, list them."""
 
@@ -87,7 +87,7 @@ class Show:
     """PNG to write; CLIP.png in this folder unless given."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class ReportOptions:
     """Quality of every clip, seconds per terrain type (Table 11), speeds against Table 4, and gait."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import tyro
 
+from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help
+from ssr.terrain.settings import LEVELS
 
 DESCRIPTION = """Watch a policy walk, in the browser, and steer it.
 
@@ -24,26 +25,26 @@ Discs on the ground: where the feet in the air are expected to land, right orang
 blue, two standard deviations wide. Footprints: green where well supported, else red. Ctrl-C stops."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class PlayOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "flat"
-    level: int = 5
+    level: Annotated[int, Within(0, LEVELS - 1)] = 5
     """Difficulty 0 to 19."""
     strip: bool = False
     """22 m of the terrain instead of a training tile."""
-    speed: float = 0.5
+    speed: Annotated[float, Within(-5.0, 5.0)] = 0.5
     """Forward speed asked for at first, m/s."""
     randomize: bool = False
     """Draw dynamics, delays and pushes as in training instead of the nominal robot."""
-    snapshot: int | None = None
+    snapshot: Annotated[int | None, Within(0, 100_000_000)] = None
     """The snapshot of this iteration instead of the newest weights."""
-    seed: int = 0
+    seed: Seed = 0
     """Of tiles and starts."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 lets other machines in."""
-    port: int = 8080
+    port: Annotated[int, Within(0, 65535)] = 8080
     """0 takes any free one."""
 
 
@@ -64,8 +65,6 @@ def run(argv: list[str]) -> int:
         raise UserError(f"`ssr play` needs {error.name}: pip install viser.") from None
     from ssr.viewer.world import PlayWorld
 
-    if options.seed < 0:
-        raise UserError(f"--seed {options.seed}: expected 0 or more.")
     ground = Ground.of(options.terrain, options.level, options.strip)
     played = subject.load(options.run, options.snapshot)
     _, unit, low, high, _ = spans(played.task.commands)[0]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from ssr.deployment.config import require_packages
+from ssr.ranges import Within, settings
 from ssr.rehearsal.config import RobotProcessConfig
 from ssr.terrain.registry import kinds_help, settings_help
+from ssr.terrain.settings import LEVELS
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class RobotSimOptions:
     """A robot in MuJoCo behind the topics of a real one: joint states and IMU at 1 kHz, depth images.
 
@@ -27,9 +29,9 @@ class RobotSimOptions:
     """A robot's name, or the path of your own robot.toml."""
     terrain: Annotated[str, tyro.conf.arg(help=kinds_help())] = "flat"
     setting: Annotated[str | None, tyro.conf.arg(help=f"Of the terrain. {settings_help()}")] = None
-    level: int | None = None
+    level: Annotated[int | None, Within(0, LEVELS - 1)] = None
     """Of the terrain, 0 to 19, instead of a setting."""
-    length: float = 22.0
+    length: Annotated[float, Within(1.0, 1000.0)] = 22.0
     """Of the terrain, m, at least."""
     config: Annotated[RobotProcessConfig, tyro.conf.arg(name="")] = field(default_factory=RobotProcessConfig)
 

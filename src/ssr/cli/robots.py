@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import tyro
@@ -10,11 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from ssr import robots
+from ssr.ranges import settings
 from ssr.robots.posture import measure
 from ssr.robots.spec import RobotSpec
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class RobotsOptions:
     """List the robots, or describe one: body, joints, sole and camera."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +12,15 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ssr.deployment.config import require_packages
+from ssr.deployment.config import MAX_DOMAIN, require_packages
 from ssr.errors import UserError
+from ssr.ranges import Seed, Within, settings
 from ssr.rehearsal.config import TrialConfig
 from ssr.terrain.registry import kinds_help, settings_help
+from ssr.terrain.settings import LEVELS
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Sim2simOptions:
     """Run an exported policy on the simulated robot and report success per terrain.
 
@@ -36,15 +38,15 @@ class Sim2simOptions:
     """The robot's TOML file, if it is your own; shipped robots are known by the contract."""
     terrain: Annotated[tuple[str, ...], tyro.conf.arg(help=f"One or more of {kinds_help()}")] = ("flat",)
     setting: Annotated[str | None, tyro.conf.arg(help=f"Of the terrain. {settings_help()}")] = None
-    level: int | None = None
+    level: Annotated[int | None, Within(0, LEVELS - 1)] = None
     """Of the terrain, 0 to 19, instead of a setting."""
-    trials: int = 3
-    seed: int = 0
+    trials: Annotated[int, Within(1, 1_000_000)] = 3
+    seed: Seed = 0
     lockstep: bool = False
     """Step by step in one process instead of by the wall clock in two."""
     randomize: bool = False
     """With --lockstep: masses, motors, friction, delays, pushes, noise and mounting drawn as in training."""
-    domain: int = 87
+    domain: Annotated[int, Within(0, MAX_DOMAIN)] = 87
     """DDS domain of the two processes."""
     config: Annotated[TrialConfig, tyro.conf.arg(name="")] = field(default_factory=TrialConfig)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ssr.errors import UserError
+from ssr.ranges import Seed, settings
 from ssr.terrain.draw import check_picture, save_picture
 from ssr.terrain.making import make_tile
 from ssr.terrain.registry import all_kinds, kind_named, kinds_help, settings_help
@@ -20,7 +20,7 @@ from ssr.terrain.strip import make_strip
 from ssr.terrain.tile import Tile
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class TerrainOptions:
     """Describe one terrain tile (8 m × 4 m) or evaluation strip (22 m of one setting), or draw it.
 
@@ -35,7 +35,7 @@ class TerrainOptions:
     ] = None
     strip: bool = False
     """An evaluation strip rather than a training tile."""
-    seed: int = 0
+    seed: Seed = 0
     """Places obstacles; decides whether a slope given by its level rises or falls."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write a PNG of it here."""
@@ -59,8 +59,6 @@ def run(argv: list[str]) -> int:
 
 def _build(name: str, options: TerrainOptions) -> Tile:
     kind = kind_named(name)
-    if options.seed < 0:
-        raise UserError(f"Seed {options.seed}: expected 0 or more.")
     rng = np.random.default_rng(options.seed)
     level = None if options.level is None else parse_level(options.level)
     setting = None if options.setting is None else kind.parse(options.setting)

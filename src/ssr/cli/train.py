@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ import tyro
 
 from ssr.errors import UserError
 from ssr.learning.config import TrainConfig
+from ssr.ranges import Within, settings
 
 DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu (two cores), smoke (seconds).
 
@@ -27,7 +28,7 @@ DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu 
 Ctrl-C saves and stops."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Command:
     run: Path | None = None
     """Directory of the new run; by default runs/ROBOT-PRESET-TIME."""
@@ -39,7 +40,7 @@ class Command:
     """Run directory to go on with. Its own settings apply; only --run.iterations may be raised."""
     continue_: Annotated[Path | None, tyro.conf.arg(name="continue")] = None
     """Small checkpoint to start a new run from. Its settings apply unless --preset is given."""
-    iteration: int | None = None
+    iteration: Annotated[int | None, Within(0, 100_000_000)] = None
     """With --resume: the checkpoint to go on from, instead of the newest."""
     explain: bool = False
     """Print where the preset departs from the paper, and stop."""

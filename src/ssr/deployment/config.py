@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from ssr.errors import UserError
+from ssr.ranges import Within, settings
 
 MAX_DOMAIN = 232  #: the highest DDS domain whose ports exist
 ON_A_ROBOT = ("onnxruntime", "cyclonedds", "mcap", "lz4", "pyrealsense2")
@@ -29,22 +30,17 @@ def require_packages(names: tuple[str, ...] = ON_A_ROBOT) -> None:
             ) from None
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("network")
 class DdsConfig:
     """The DDS network that robot, controller and operators share."""
 
-    domain: int = 0  #: as ROS_DOMAIN_ID
+    domain: Annotated[int, Within(0, MAX_DOMAIN)] = 0  #: as ROS_DOMAIN_ID
     interface: str = "lo"  #: network interface, e.g. eth0; empty: whatever CYCLONEDDS_URI says
-    lossiness: float = 0.0  #: share of packets thrown away on sending, for rehearsals
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.domain <= MAX_DOMAIN:
-            raise UserError(f"DDS domain {self.domain}: expected 0 to {MAX_DOMAIN}, as ROS_DOMAIN_ID.")
-        if not 0.0 <= self.lossiness < 1.0:
-            raise UserError(f"Lossiness {self.lossiness}: expected a share from 0 to below 1.")
+    lossiness: Annotated[float, Within(0.0, 0.999)] = 0.0
+    """Share of packets thrown away on sending, for rehearsals."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("topics")
 class TopicNames:
     joint_states: str = "joint_states"  #: sensor_msgs/JointState, from the robot, 1 kHz
     imu: str = "imu"  #: sensor_msgs/Imu in the axes of the base link, from the robot, 1 kHz
@@ -55,35 +51,39 @@ class TopicNames:
     status: str = "ssr/status"  #: std_msgs/String, JSON, to whoever watches
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("controller.safety")
 class SafetyConfig:
     """When the robot or its sensors can no longer be trusted, so that it damps."""
 
-    joint_timeout: float = 0.02  #: s without a valid joint state: one control period
-    imu_timeout: float = 0.02  #: s without a valid IMU message
-    depth_timeout: float = 0.3  #: s without a new image while walking
-    frozen_timeout: float = 0.05  #: s of joint states that repeat each other to the last bit
-    max_tilt: float = 1.0  #: rad
-    position_margin: float = 0.5  #: rad beyond a joint's limits
-    velocity_factor: float = 3.0  #: of a joint's greatest velocity
-    max_missed: int = 2  #: consecutive control steps without an action in time
-    velocity_timeout: float = 0.5  #: s after which an operator's velocity no longer counts (the robot stops)
+    joint_timeout: Annotated[float, Within(0.002, 1.0)] = 0.02
+    """Seconds without a valid joint state: one control period."""
+    imu_timeout: Annotated[float, Within(0.002, 1.0)] = 0.02  #: s without a valid IMU message
+    depth_timeout: Annotated[float, Within(0.02, 5.0)] = 0.3  #: s without a new image while walking
+    frozen_timeout: Annotated[float, Within(0.005, 0.5)] = 0.05
+    """Seconds of joint states that repeat each other to the last bit."""
+    max_tilt: Annotated[float, Within(0.1, 1.6)] = 1.0  #: rad
+    position_margin: Annotated[float, Within(0.0, 1.0)] = 0.5  #: rad beyond a joint's limits
+    velocity_factor: Annotated[float, Within(1.0, 5.0)] = 3.0  #: of a joint's greatest velocity
+    max_missed: Annotated[int, Within(0, 50)] = 2  #: consecutive control steps without an action in time
+    velocity_timeout: Annotated[float, Within(0.05, 5.0)] = 0.5
+    """Seconds after which an operator's velocity no longer counts (the robot stops)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("controller.stand")
 class StandConfig:
-    seconds: float = 2.0  #: from wherever the joints are into the default pose
-    stiffness: float = 8.0  #: × the policy's gains, which are too soft to stand without a policy
+    seconds: Annotated[float, Within(0.05, 30.0)] = 2.0  #: from wherever the joints are into the default pose
+    stiffness: Annotated[float, Within(0.1, 20.0)] = 8.0
+    """× the policy's gains, which are too soft to stand without a policy."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("controller")
 class ControllerConfig:
     safety: SafetyConfig = field(default_factory=SafetyConfig)
     stand: StandConfig = field(default_factory=StandConfig)
-    damping: float = 1.0  #: × the policy's derivative gains, while damping
+    damping: Annotated[float, Within(0.1, 10.0)] = 1.0  #: × the policy's derivative gains, while damping
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("")
 class DeployConfig:
     arm: bool = False  #: send commands; otherwise they are only computed and recorded
     camera: Literal["topic", "realsense"] = "topic"  #: images from a topic, or from a camera connected here
@@ -92,8 +92,8 @@ class DeployConfig:
     record: Path | None = None  #: MCAP file; by default RUN/recordings/TIME.mcap
     recording: bool = True  #: record at all
     realtime: bool = True  #: ask the system for real-time priority
-    wait: float = 30.0  #: s for the robot to be heard
-    seconds: float | None = None  #: stop after so long
+    wait: Annotated[float, Within(0.0, 3600.0)] = 30.0  #: s for the robot to be heard
+    seconds: Annotated[float | None, Within(0.0, 1e7)] = None  #: stop after so long
     network: DdsConfig = field(default_factory=DdsConfig)
     topics: TopicNames = field(default_factory=TopicNames)
     controller: ControllerConfig = field(default_factory=ControllerConfig)

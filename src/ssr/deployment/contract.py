@@ -10,10 +10,12 @@ import hashlib
 import json
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ssr.errors import UserError
+from ssr.joint_ranges import ActionScale, Angle, Damping, Stiffness, Torque, Velocity
+from ssr.ranges import OutOfRange, Within, settings
 
 if TYPE_CHECKING:  # on a robot neither torch nor mujoco is there
     from ssr.robots.spec import RobotSpec
@@ -24,62 +26,63 @@ JOINT_FIELDS = ("default", "action_scale", "kp", "kd", "lower", "upper", "max_to
 SHOWN = 3  #: differences named in one message
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("joint")
 class JointContract:
     """One policy joint; angles in rad, torques in N m, as in `ssr.robots.Joint`."""
 
     name: str
-    default: float
-    action_scale: float
-    kp: float
-    kd: float
-    lower: float
-    upper: float
-    max_torque: float
-    max_velocity: float
+    default: Angle
+    action_scale: ActionScale
+    kp: Stiffness
+    kd: Damping
+    lower: Angle
+    upper: Angle
+    max_torque: Torque
+    max_velocity: Velocity
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("segment")
 class SegmentContract:
     """A named stretch of a vector; the raw SI quantity is multiplied by `scale`, entry by entry."""
 
     name: str
-    size: int
-    scale: tuple[float, ...]
+    size: Annotated[int, Within(1, 10000)]
+    scale: Annotated[tuple[float, ...], Within(-1e3, 1e3)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("camera")
 class CameraContract:
     """The depth camera and how its image becomes the policy's."""
 
-    position: tuple[float, ...]  #: m, base frame
-    pitch_degrees: float  #: downward
-    sensor_pixels: tuple[int, ...]  #: columns, rows of the camera
-    sensor_fov_degrees: tuple[float, ...]  #: horizontal, vertical
-    shrink: int  #: camera pixels per image pixel, each way
-    rows: int  #: of the policy's image, cut from the middle
-    columns: int
-    near: float  #: m, depths are clamped between near and far
-    far: float
-    period: int  #: control steps from one image to the next
+    position: Annotated[tuple[float, ...], Within(-5.0, 5.0)]  #: m, base frame
+    pitch_degrees: Annotated[float, Within(-90.0, 90.0)]  #: downward
+    sensor_pixels: Annotated[tuple[int, ...], Within(1, 10000)]  #: columns, rows of the camera
+    sensor_fov_degrees: Annotated[tuple[float, ...], Within(1.0, 179.0)]  #: horizontal, vertical
+    shrink: Annotated[int, Within(1, 1000)]  #: camera pixels per image pixel, each way
+    rows: Annotated[int, Within(1, 4096)]  #: of the policy's image, cut from the middle
+    columns: Annotated[int, Within(1, 4096)]
+    near: Annotated[float, Within(0.0, 100.0)]  #: m, depths are clamped between near and far
+    far: Annotated[float, Within(0.0, 100.0)]
+    period: Annotated[int, Within(1, 1000)]  #: control steps from one image to the next
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("contract")
 class Contract:
-    format: int
+    format: Annotated[int, Within(FORMAT, FORMAT)]
     ssr_version: str
     robot: str
-    iteration: int  #: of training
+    iteration: Annotated[int, Within(0, 100_000_000)]  #: of training
     joints: tuple[JointContract, ...]  #: in the order of action and observation
     locked_joints: tuple[str, ...]  #: held still by the robot itself
-    control_period: float  #: s, from one action to the next
-    command_period: float  #: s, from one joint command to the next
-    history: int  #: frames of proprioception, oldest first
-    hidden_size: int
+    control_period: Annotated[float, Within(0.001, 0.5)]  #: s, from one action to the next
+    command_period: Annotated[float, Within(1e-4, 0.5)]  #: s, from one joint command to the next
+    history: Annotated[int, Within(1, 100)]  #: frames of proprioception, oldest first
+    hidden_size: Annotated[int, Within(1, 65536)]
     proprioception: tuple[SegmentContract, ...]
     action: tuple[SegmentContract, ...]  #: target = default + action_scale · action
     camera: CameraContract
-    velocity_limits: tuple[float, ...]  #: largest |v_x|, |v_y| in m/s and yaw rate in rad/s seen in training
+    velocity_limits: Annotated[tuple[float, ...], Within(0.0, 5.0)]
+    """Largest |v_x|, |v_y| in m/s and yaw rate in rad/s seen in training."""
     weights_sha256: str
 
     @property
@@ -134,7 +137,11 @@ def _parse(kind: Any, value: Any, path: str, where: str) -> Any:
         for name in (*(n for n in wanted if n not in value), *(n for n in value if n not in wanted)):
             raise refuse(f"{'has an unknown entry' if name in value else 'lacks'} {name!r}")
         prefix = f"{path}." if path else ""
-        return kind(**{n: _parse(hints[n], value[n], prefix + n, where) for n in wanted})  # type: ignore[operator]
+        parts = {n: _parse(hints[n], value[n], prefix + n, where) for n in wanted}
+        try:
+            return kind(**parts)  # type: ignore[operator]
+        except OutOfRange as error:
+            raise refuse(f"cannot be: {str(error).rstrip('.')}") from None
     if typing.get_origin(kind) is tuple:
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise refuse(f"should be a list, got {value!r}")

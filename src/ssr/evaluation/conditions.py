@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from typing import Annotated
 
 from ssr.errors import UserError, unknown
+from ssr.ranges import Seed, Within, settings
 from ssr.task.config import RandomizationConfig, TaskConfig
 from ssr.task.randomization import FRICTION_RULES
 from ssr.vision.camera import CameraConfig
@@ -33,44 +35,31 @@ def as_built(luck: RandomizationConfig) -> RandomizationConfig:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Conditions:
     """20 s at 1.0 m/s along the strip, randomized as in training; the other fields change that."""
 
-    seed: int = 0
-    speed: float = SPEED  #: m/s
-    seconds: float = 20.0
-    look_ahead: float = 0.0
+    seed: Seed = 0
+    speed: Annotated[float, Within(0.0, MAX_SPEED)] = SPEED  #: m/s
+    seconds: Annotated[float, Within(0.02, 3600.0)] = 20.0
+    look_ahead: Annotated[float, Within(0.0, 100.0)] = 0.0
     """m. 0: straight ahead, heading held, and nobody steers. More: an operator steers to the middle line that
     far ahead."""
     nominal: bool = False  #: no randomization of the dynamics: the robot as built, no pushes, no delay
     sensor: bool = False  #: the depth camera has noise, holes and grass before it
-    push: float | None = None  #: m/s, most on each axis, every 12 s
-    friction: float | None = None  #: between sole and ground, as it acts
+    push: Annotated[float | None, Within(0.0, 3.0)] = None  #: m/s, most on each axis, every 12 s
+    friction: Annotated[float | None, Within(0.01, 2.0)] = None  #: between sole and ground, as it acts
     friction_rule: str = AVERAGE  #: Table 10's friction averaged with the ground's 1.0, or direct
-    payload: float | None = None  #: kg on the base
-    freeze_depth: float | None = None  #: s, from when on the camera shows nothing new
+    payload: Annotated[float | None, Within(-5.0, 60.0)] = None  #: kg on the base
+    freeze_depth: Annotated[float | None, Within(0.0, 3600.0)] = None
+    """Seconds, from when on the camera shows nothing new."""
     blind: bool = False  #: the camera shows nothing: every pixel is at its far limit
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise UserError(f"--seed {self.seed}: expected 0 or more.")
-        if not 0 <= self.speed <= MAX_SPEED:
-            raise UserError(
-                f"--speed {self.speed:g} m/s: expected 0 to {MAX_SPEED:g}, as far as strips reach."
-            )
-        for name in ("look_ahead", "push", "freeze_depth"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise UserError(f"--{name.replace('_', '-')} {value:g}: expected 0 or more.")
-        if self.friction is not None and not 0 < self.friction <= 2:
-            raise UserError(f"--friction {self.friction:g}: expected more than 0 and at most 2.")
         if self.friction_rule not in FRICTION_RULES:
             raise unknown("friction rule", self.friction_rule, FRICTION_RULES)
         if self.friction is not None and self.friction_rule != AVERAGE:
             raise UserError(f"--friction {self.friction:g} leaves nothing to read: give no --friction-rule.")
-        if self.payload is not None and not -5 <= self.payload <= 60:
-            raise UserError(f"--payload {self.payload:g} kg: expected -5 to 60.")
 
     @property
     def label(self) -> str:

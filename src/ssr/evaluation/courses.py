@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
 from ssr.errors import UserError, unknown
+from ssr.ranges import Within, settings
 from ssr.terrain.kind import Setting, TerrainKind
 from ssr.terrain.registry import all_kinds, kind_named
 from ssr.terrain.settings import parse_level
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("course")
 class Course:
     """22 m of one terrain at one setting (see `TerrainKind`)."""
 
     kind: str
-    setting: Setting = ()
+    setting: Annotated[Setting, Within(-100.0, 100.0)] = ()
 
     @staticmethod
     def of(kind: str, *setting: float) -> Course:

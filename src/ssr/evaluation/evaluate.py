@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console
@@ -27,6 +28,7 @@ from ssr.motion.dataset import MotionDataset
 from ssr.motion.frames import STRIDE
 from ssr.motion.store import shipped as shipped_motion
 from ssr.progress import Progress, doing
+from ssr.ranges import Within, settings
 from ssr.task.config import TaskConfig
 from ssr.wording import counted
 
@@ -35,29 +37,27 @@ SNAPSHOT_COURSES = tuple(c for c in TABLE_2 if not c.beyond)  #: on which Fig. 6
 SNAPSHOT_TRIALS = 40
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Request:
     """What is to be known about a policy."""
 
     source: str  #: what `subject.load` takes
-    iteration: int | None = None  #: of the snapshot, instead of the newest weights
+    iteration: Annotated[int | None, Within(0, 100_000_000)] = None
+    """Of the snapshot, instead of the newest weights."""
     courses: tuple[Course, ...] = TABLE_2
-    trials: int = 200
+    trials: Annotated[int, Within(1, 1_000_000)] = 200
     conditions: Conditions = field(default_factory=Conditions)
-    snapshots: int = 0  #: how many snapshots to follow the support ratio over
+    snapshots: Annotated[int, Within(0, 10000)] = 0  #: how many snapshots to follow the support ratio over
     directions: bool = True  #: also walk in eight directions and turn
     manner: bool = True  #: also compare the walk with the reference motion
-    workers: int = 1
+    workers: Annotated[int, Within(1, 1024)] = 1
     fresh: bool = False  #: do everything anew
     folder: Path | None = None  #: instead of RUN/eval
-    chunk: int = CHUNK  #: trials side by side; another number gives other, equally good, trials
+    chunk: Annotated[int, Within(1, 100000)] = CHUNK
+    """Trials side by side; another number gives other, equally good, trials."""
 
     def __post_init__(self) -> None:
-        if self.trials < 1:
-            raise UserError(f"--trials {self.trials}: expected at least 1.")
-        if self.workers < 1:
-            raise UserError(f"--workers {self.workers}: expected at least 1.")
-        if self.snapshots < 0 or self.snapshots == 1:
+        if self.snapshots == 1:
             raise UserError(f"--snapshots {self.snapshots}: expected 0, or at least 2 to draw a line.")
 
     @property

@@ -39,10 +39,6 @@ def rank_count(config: TrainConfig) -> int:
     """One rank per core or GPU unless the configuration says otherwise."""
     if under_torchrun():
         return int(os.environ["WORLD_SIZE"])
-    if config.ranks < 0:
-        raise UserError(
-            f"--ranks {config.ranks}: give the number of processes, or 0 for one per core or GPU."
-        )
     if config.ranks:
         return config.ranks
     if device_of(config) == "cuda":

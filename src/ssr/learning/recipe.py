@@ -28,17 +28,18 @@ import re
 import tomllib
 import typing
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from importlib.resources import files
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ssr.errors import UserError, unknown
 from ssr.learning import presets, registry
 from ssr.learning.config import TrainConfig
 from ssr.learning.metric_names import require_metric
 from ssr.learning.presets import Difference, get, with_setting
+from ssr.ranges import OutOfRange, Seed, Within, settings
 
 NOTHING = "nothing"  #: what a stage starts from that has new weights
 SUFFIX = ".toml"
@@ -55,13 +56,13 @@ NOT_OF_A_STAGE = {
 _CONDITION = re.compile(r"\s*(\S+)\s*(>=|<=)\s*(\S+)\s*")
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("condition")
 class Condition:
     """A bound on one key of metrics.jsonl: `style_reward/slope >= 0.5`."""
 
     metric: str
-    low: float = -inf
-    high: float = inf
+    low: Annotated[float, Within(-inf, inf)] = -inf
+    high: Annotated[float, Within(-inf, inf)] = inf
 
     @staticmethod
     def read(text: str, config: TrainConfig, frozen: Collection[str], where: str) -> Condition:
@@ -84,15 +85,16 @@ class Condition:
         return f"{self.metric} " + (f">= {self.low:g}" if isfinite(self.low) else f"<= {self.high:g}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("stage")
 class Stage:
     name: str
     about: str
     start: str  #: the stage whose weights it begins with, or NOTHING
-    steps: int  #: control steps at most
+    steps: Annotated[int, Within(1, 1_000_000_000_000)]  #: control steps at most
     until: tuple[Condition, ...] = ()
-    held: int = 20  #: iterations for which every condition must hold
-    smoothing: int = 20  #: iterations over which metrics are averaged before they are compared, exponentially
+    held: Annotated[int, Within(1, 1_000_000)] = 20  #: iterations for which every condition must hold
+    smoothing: Annotated[int, Within(1, 1_000_000)] = 20
+    """Iterations over which metrics are averaged before they are compared, exponentially."""
     frozen: tuple[str, ...] = ()  #: networks that do not learn
     fresh_moments: bool = False  #: optimizers forget, besides new weights' having nothing to remember
     differences: tuple[Difference, ...] = ()  #: from the preset, those of the whole recipe first
@@ -110,11 +112,11 @@ class Stage:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("recipe")
 class Recipe:
     name: str
     about: str
-    seed: int
+    seed: Seed
     stages: tuple[Stage, ...]
 
     @property
@@ -270,6 +272,8 @@ def _changed(config: TrainConfig, setting: str, value: Any, where: str) -> Train
         return with_setting(config, setting, as_declared(TrainConfig, setting, value, where))
     except AttributeError:
         raise UserError(f"{where}: unknown setting {setting!r}. `ssr train --help` lists them all.") from None
+    except OutOfRange as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 def as_declared(kind: Any, setting: str, value: Any, where: str) -> Any:

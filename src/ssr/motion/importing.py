@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from ssr.errors import UserError
 from ssr.motion import amass, bvh, joint_arrays
 from ssr.motion.recording import KEY_POINTS, Recording, without_opening_jump
+from ssr.ranges import Within, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class ImportSettings:
     """What a file does not say about itself."""
 
     joints: Path | None = None  #: JSON: our key-point names → the file's joint names
-    unit: float | None = None  #: metres per unit of a BVH file
+    unit: Annotated[float | None, Within(1e-6, 1000.0)] = None  #: metres per unit of a BVH file
     up: str = "y"  #: up-axis of a BVH file, "y" or "z"
-    skip: int | None = None  #: frames left out at the start
-    fps: float | None = None  #: of a joint-position array
+    skip: Annotated[int | None, Within(0, 1_000_000)] = None  #: frames left out at the start
+    fps: Annotated[float | None, Within(1.0, 10_000.0)] = None  #: of a joint-position array
     body_model: Path | None = None  #: SMPL-H model.npz, for AMASS files
 
 

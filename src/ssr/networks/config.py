@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
 from ssr.errors import UserError
+from ssr.ranges import Within, settings
 
-Widths = tuple[int, ...]
+Width = Annotated[int, Within(1, 65_536)]
+Widths = Annotated[tuple[int, ...], Within(1, 65_536)]
 
 
 CNN_KERNELS = (8, 4, 3)
 CNN_STRIDES = (4, 2, 2)
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("network")
 class NetworkWidths:
     """What a user may set. The defaults are the paper's."""
 
@@ -22,9 +24,9 @@ class NetworkWidths:
         256,
         128,
     )  #: of proprioception and fusion, and of the estimator
-    proprioception_embedding: int = 128
+    proprioception_embedding: Width = 128
     cnn_channels: Widths = (32, 64, 128)  #: the last one is the image embedding
-    gru_hidden: int = 256
+    gru_hidden: Width = 256
 
     expert_hidden: Widths = (1024, 512, 128)
     gate_hidden: Widths = (128,)
@@ -43,24 +45,24 @@ class NetworkWidths:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("network")
 class NetworkConfig(NetworkWidths):
     """Widths, the sizes that no training has needed to change, and what follows from task, camera and
     ablation."""
 
-    latent: int = 16  #: size of each of the three heads
-    fusion_embedding: int = 48
+    latent: Width = 16  #: size of each of the three heads
+    fusion_embedding: Width = 48
     decoder_hidden: Widths = (64, 128)
-    experts: int = 5
+    experts: Annotated[int, Within(1, 64)] = 5
 
     equivariant: bool = True  #: False: plain encoder of the same widths, for the ablations
-    history: int = 10  #: frames of proprioception, h
-    image_size: tuple[int, int] = (36, 36)  #: rows, columns
-    depth_range: tuple[float, float] = (0.1, 3.0)  #: metres
-    initial_std: float = 1.0
+    history: Annotated[int, Within(1, 100)] = 10  #: frames of proprioception, h
+    image_size: Annotated[tuple[int, int], Within(1, 4096)] = (36, 36)  #: rows, columns
+    depth_range: Annotated[tuple[float, float], Within(0.0, 100.0, rising=True)] = (0.1, 3.0)  #: metres
+    initial_std: Annotated[float, Within(1e-3, 100.0)] = 1.0
     streams: tuple[str, ...] = ("locomotion", "foothold", "style")  #: r^l, r^f, r^s: one critic each
-    discriminators: int = 5
-    amp_window: int = 5  #: frames
+    discriminators: Annotated[int, Within(1, 64)] = 5
+    amp_window: Annotated[int, Within(2, 100)] = 5  #: frames
 
     def __post_init__(self) -> None:
         super().__post_init__()

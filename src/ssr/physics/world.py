@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
 import mujoco
 
 from ssr.physics.mujoco_dynamics import change_model
 from ssr.physics.simulator import Dynamics
+from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 
@@ -17,13 +18,13 @@ TERRAIN = "terrain_"  #: how the names of boxes begin
 PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("physics")
 class PhysicsConfig:
     engine: str = "mujoco"  #: one of `ssr.physics.engines.ENGINES`
-    timestep: float = 0.005  #: s, 200 Hz
-    iterations: int = 5
-    line_search_iterations: int = 8
-    arena_megabytes: float = 0.5  #: per world; MuJoCo's default would be 14.7
+    timestep: Annotated[float, Within(1e-4, 0.02)] = 0.005  #: s, 200 Hz
+    iterations: Annotated[int, Within(1, 1000)] = 5
+    line_search_iterations: Annotated[int, Within(1, 1000)] = 8
+    arena_megabytes: Annotated[float, Within(0.1, 1024.0)] = 0.5  #: per world; MuJoCo's default would be 14.7
 
 
 def terrain_name(index: int) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import field
+from typing import Annotated, Literal
 
 from ssr.deployment.config import DdsConfig, TopicNames
+from ssr.ranges import Seed, Within, settings
 
 Gantry = Literal["release", "hold", "none"]
 FaultKind = Literal[
@@ -14,29 +15,30 @@ FaultKind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("gantry")
 class GantryConfig:
     """A hoist that carries the robot until it stands by itself."""
 
     mode: Gantry = "release"  #: let it down once it is stiff; hold it for ever; or start on the ground
-    lift: float = 0.1  #: m above standing height
-    stiff_seconds: float = 3.0  #: of being commanded with stiffness before it is let down
-    lowering: float = 0.1  #: m/s
+    lift: Annotated[float, Within(0.0, 1.0)] = 0.1  #: m above standing height
+    stiff_seconds: Annotated[float, Within(0.0, 3600.0)] = 3.0
+    """Of being commanded with stiffness before it is let down."""
+    lowering: Annotated[float, Within(0.01, 1.0)] = 0.1  #: m/s
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("fault")
 class FaultConfig:
     """A rehearsed fault: what a failing robot would send, or not send."""
 
     kind: FaultKind = "none"
-    after: float = 0.0  #: s from the start
+    after: Annotated[float, Within(0.0, 1e6)] = 0.0  #: s from the start
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("")
 class RobotProcessConfig:
-    camera_hz: float = 30.0  #: depth images per second
-    seed: int = 0
-    seconds: float | None = None  #: stop after so long
+    camera_hz: Annotated[float, Within(0.1, 1000.0)] = 30.0  #: depth images per second
+    seed: Seed = 0
+    seconds: Annotated[float | None, Within(0.0, 1e7)] = None  #: stop after so long
     realtime: bool = True  #: ask the system for real-time priority
     network: DdsConfig = field(default_factory=DdsConfig)
     topics: TopicNames = field(default_factory=TopicNames)
@@ -44,7 +46,7 @@ class RobotProcessConfig:
     fault: FaultConfig = field(default_factory=FaultConfig)
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("")
 class TrialConfig:
-    seconds: float = 20.0
-    speed: float = 1.0  #: m/s along the strip
+    seconds: Annotated[float, Within(0.02, 3600.0)] = 20.0
+    speed: Annotated[float, Within(0.0, 3.0)] = 1.0  #: m/s along the strip

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import mujoco
 import numpy as np
 
 from ssr import rotation
 from ssr.physics.world import PhysicsConfig, build_world, show_tile
+from ssr.ranges import Within, settings
 from ssr.rehearsal.config import GantryConfig
 from ssr.rehearsal.motors import Motors
 from ssr.robots.spec import RobotSpec
@@ -19,14 +21,14 @@ from ssr.terrain.tile import Tile
 STEP = 0.001  #: s, of physics, joint states and commands
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("noise")
 class SensorNoise:
     """Half-widths of uniform noise. A real encoder never reads the same twice."""
 
-    joint_position: float = 1e-4  #: rad
-    joint_velocity: float = 0.01  #: rad/s
-    angular_velocity: float = 0.01  #: rad/s
-    tilt: float = 0.0  #: rad, of the orientation's roll and pitch
+    joint_position: Annotated[float, Within(0.0, 1.0)] = 1e-4  #: rad
+    joint_velocity: Annotated[float, Within(0.0, 10.0)] = 0.01  #: rad/s
+    angular_velocity: Annotated[float, Within(0.0, 10.0)] = 0.01  #: rad/s
+    tilt: Annotated[float, Within(0.0, 1.0)] = 0.0  #: rad, of the orientation's roll and pitch
 
 
 class SimulatedRobot:

@@ -41,11 +41,13 @@ Points are in frames that are parallel to the base's frame when every joint is a
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ssr.errors import UserError
+from ssr.joint_ranges import Angle
+from ssr.ranges import Within, settings
 from ssr.robots.spec import CameraMount, Sole, Vector
 
 REQUIRED = ("model", "base", "torso", "feet", "shanks", "hands", "joint")
@@ -58,22 +60,22 @@ JOINT_KEYS = ("right", "left", "center", "role", "default", *NUMBERS)
 ACTION_SCALE = 0.25  #: Table 14, legs
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("joint")
 class JointEntry:
     """One `[[joint]]`: a pair, or a joint on the midline (then both names are the same)."""
 
     right: str
     left: str
     role: str
-    default: float
-    numbers: dict[str, float] = field(default_factory=dict)
+    default: Angle
+    numbers: Annotated[dict[str, float], Within(0.0, 1e5)] = field(default_factory=dict)
 
     @property
     def paired(self) -> bool:
         return self.right != self.left
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("robot")
 class Description:
     file: Path
     model: Path
@@ -85,8 +87,8 @@ class Description:
     shanks: tuple[str, str]
     hands: tuple[str, str]
     hand_offset: Vector
-    min_foot_distance: float | None
-    base_height_target: float | None
+    min_foot_distance: Annotated[float | None, Within(0.0, 2.0)]
+    base_height_target: Annotated[float | None, Within(0.05, 5.0)]
     joints: tuple[JointEntry, ...]
     sole: Sole | None
     camera: CameraMount

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from ssr import rotation
+from ssr.ranges import Within, settings
 from ssr.robots.spec import Quaternion, Shape, Vector
 from ssr.rotation import MIRROR
 
 Array = np.ndarray
 
+Loss = Annotated[float, Within(0.0, 1000.0)]
 
-@dataclass(frozen=True, kw_only=True)
+
+@settings("hinge")
 class Hinge:
     """A joint as the mechanism has it; axis and anchor in the frame of the link it moves."""
 
     name: str
     axis: Array
-    lower: float
-    upper: float
-    max_torque: float
-    max_velocity: float
+    lower: Annotated[float, Within(-1e6, 1e6)]
+    upper: Annotated[float, Within(-1e6, 1e6)]
+    max_torque: Annotated[float, Within(0.0, 1e6)]
+    max_velocity: Annotated[float, Within(0.0, 1e6)]
     anchor: Array
     role: str = ""
-    armature: float = 0.0
-    frictionloss: float = 0.0
-    damping: float = 0.0
+    armature: Loss = 0.0
+    frictionloss: Loss = 0.0
+    damping: Loss = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("link")
 class Link:
     """A rigid body; position and quaternion in the parent's frame with every joint at 0.
 
@@ -42,7 +46,7 @@ class Link:
     parent: str  #: empty for the base
     position: Array
     quaternion: Array
-    mass: float
+    mass: Annotated[float, Within(0.0, 1000.0)]
     com: Array
     inertia: Array
     hinges: tuple[Hinge, ...]  #: none: welded to the parent

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ssr.errors import UserError, unknown
+from ssr.ranges import OutOfRange
 from ssr.robots import description, imported
 from ssr.robots.anatomy import Anatomy, robot_spec
 from ssr.robots.description import Description, JointEntry
@@ -118,19 +119,22 @@ def _joint(about: Description, entry: JointEntry, hinges: dict[str, Hinge], name
     for key, value in limits.items():
         if value <= 0:
             raise UserError(f"{about.file}: the model has no {key} for {name!r}; give it here.")
-    return Joint(
-        name=name,
-        role=entry.role,
-        mirror_name=partner,
-        mirror_sign=sign,
-        lower=lower,
-        upper=upper,
-        kp=entry.numbers["kp"],
-        kd=entry.numbers["kd"],
-        action_scale=entry.numbers["action_scale"],
-        default=default,
-        **limits,
-    )
+    try:
+        return Joint(
+            name=name,
+            role=entry.role,
+            mirror_name=partner,
+            mirror_sign=sign,
+            lower=lower,
+            upper=upper,
+            kp=entry.numbers["kp"],
+            kd=entry.numbers["kd"],
+            action_scale=entry.numbers["action_scale"],
+            default=default,
+            **limits,
+        )
+    except OutOfRange as error:
+        raise UserError(f"{about.file}, {name!r}: {error}") from None
 
 
 def _common_range(hinge: Hinge, other: Hinge, sign: float) -> tuple[float, float]:

@@ -7,41 +7,43 @@ Frames: x forward, y left, z up. SI units, radians.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import mujoco
 import numpy as np
 
 from ssr.errors import unknown
+from ssr.joint_ranges import ActionScale, Angle, Damping, Stiffness, Torque, Velocity
+from ssr.ranges import Within, settings
 from ssr.symmetry.layout import Mirror
 
-Vector = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]  # w, x, y, z
+Vector = Annotated[tuple[float, float, float], Within(-10.0, 10.0)]
+Quaternion = Annotated[tuple[float, float, float, float], Within(-1.01, 1.01)]  # w, x, y, z
+Length = Annotated[float, Within(0.01, 10.0)]  #: m
 ShapeKind = Literal["sphere", "capsule", "cylinder", "box"]
 Part = Literal["shell", "joint", "foot"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("joint")
 class Joint:
     """One policy-controlled hinge."""
 
     name: str
     role: str = ""  #: side-less place in the body such as `hip_pitch`, the same word on every robot
     mirror_name: str  #: the joint that takes its place in the mirror (itself on the midline)
-    mirror_sign: float
-    lower: float
-    upper: float
-    max_torque: float  #: N m
-    max_velocity: float  #: rad/s
-    kp: float
-    kd: float
-    action_scale: float
-    default: float
+    mirror_sign: Annotated[float, Within(-1.0, 1.0)]
+    lower: Angle
+    upper: Angle
+    max_torque: Torque  #: N m
+    max_velocity: Velocity  #: rad/s
+    kp: Stiffness
+    kd: Damping
+    action_scale: ActionScale
+    default: Angle
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("shape")
 class Shape:
     """A primitive in its link's frame.
 
@@ -52,20 +54,21 @@ class Shape:
     kind: ShapeKind
     position: Vector
     quaternion: Quaternion
-    size: tuple[float, ...]
+    size: Annotated[tuple[float, ...], Within(0.0, 10.0)]
     collides: bool = True  #: with terrain
     name: str = ""  #: of the geom; feet are right_foot and left_foot
     part: Part = "shell"  #: how it is coloured
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("sole")
 class Sole:
     """The flat sole, a rectangle in the foot link's frame (the same on both sides but for y)."""
 
     center: Vector  #: of the right foot; the left one's y is negated
-    length: float
-    width: float
-    patch: tuple[float, float] = (0.225, 0.10)  #: extent of the support patch (x, y), sampled 10 × 5
+    length: Length
+    width: Length
+    patch: Annotated[tuple[float, float], Within(0.01, 1.0)] = (0.225, 0.10)
+    """Extent of the support patch (x, y), sampled 10 × 5."""
 
     def offsets(self, rows: int = 10, columns: int = 5) -> np.ndarray:
         """(rows, columns, 2) sample offsets (x, y) from the sole's centre.
@@ -77,12 +80,12 @@ class Sole:
         return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("camera")
 class CameraMount:
     """Where the depth camera sits, in the base link's frame, looking forward and `pitch` degrees down."""
 
     position: Vector = (0.10, 0.0, 0.05)
-    pitch: float = 50.0
+    pitch: Annotated[float, Within(-90.0, 90.0)] = 50.0
 
     @property
     def quaternion(self) -> Quaternion:
@@ -92,7 +95,7 @@ class CameraMount:
         return (h * c, h * s, -h * s, -h * c)
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("robot")
 class RobotSpec:
     name: str
     title: str
@@ -107,10 +110,11 @@ class RobotSpec:
     shapes: tuple[Shape, ...]
     sole: Sole
     camera: CameraMount
-    standing_height: float  #: base origin above the soles in the default pose
-    base_height_target: float  #: the paper's value, in the paper's base frame
-    base_height_offset: float  #: our base height + this = the paper's base height
-    min_foot_distance: float  #: d_y^min of Table 7
+    standing_height: Length  #: base origin above the soles in the default pose
+    base_height_target: Length  #: the paper's value, in the paper's base frame
+    base_height_offset: Annotated[float, Within(-5.0, 5.0)]
+    """Our base height + this = the paper's base height."""
+    min_foot_distance: Annotated[float, Within(0.0, 2.0)]  #: d_y^min of Table 7
     build: Callable[[], mujoco.MjSpec]
     """The robot alone: a free-floating base body named `base_link`, hinges named as `joints` (locked ones
     welded), position actuators named and ordered as `joints` with their gains and torque limits, and sites

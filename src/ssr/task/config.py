@@ -2,92 +2,93 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import Annotated
 
 from ssr.errors import UserError
+from ssr.ranges import Share, Within, settings
 from ssr.terrain.registry import kind_named, trained_kinds
 from ssr.terrain.settings import LEVELS
 
 Range = tuple[float, float]
 
+Speeds = Annotated[Range, Within(-5.0, 5.0, rising=True)]
+Offset = Annotated[Range, Within(-0.5, 0.5, rising=True)]
+Factor = Annotated[Range, Within(0.1, 10.0, rising=True)]
+Weight = Annotated[float, Within(-1000.0, 1000.0)]
 
-@dataclass(frozen=True, kw_only=True)
+
+@settings("task.commands")
 class CommandConfig:
     """Speeds of Tables 4 and 5."""
 
-    slope_speed: Range = (-1.0, 1.0)  #: m/s, along slopes (Table 4) and forward on the apron (Table 5)
-    obstacle_speed: Range = (0.0, 1.2)  #: m/s, along every other terrain
-    lateral_speed: Range = (-0.4, 0.4)  #: m/s, to the left on the apron
-    yaw_rate: Range = (-1.2, 1.2)  #: rad/s, on the apron
-    zero_fraction: float = 0.2
-    fast_fraction: float = 0.0
+    slope_speed: Speeds = (-1.0, 1.0)  #: m/s, along slopes (Table 4) and forward on the apron (Table 5)
+    obstacle_speed: Speeds = (0.0, 1.2)  #: m/s, along every other terrain
+    lateral_speed: Speeds = (-0.4, 0.4)  #: m/s, to the left on the apron
+    yaw_rate: Speeds = (-1.2, 1.2)  #: rad/s, on the apron
+    zero_fraction: Share = 0.2
+    fast_fraction: Share = 0.0
     """Share of episodes that ask for a fast walk straight on for as long as they stay on the tile; like the
     rest of Table 4, a beginner meets less of them."""
 
-    def __post_init__(self) -> None:
-        for name in ("zero_fraction", "fast_fraction"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"task.commands.{name} {getattr(self, name):g}: expected 0 to 1.")
 
-
-@dataclass(frozen=True, kw_only=True)
+@settings("task.rewards")
 class RewardConfig:
     """The weights of Table 6(a), one field per row."""
 
-    linear_velocity_tracking: float = 1.0
-    angular_velocity_tracking: float = 0.8
-    orientation: float = 0.5
-    angular_velocity_xy: float = 0.25
-    base_height: float = 0.4
-    action_rate: float = -0.12
-    smoothness: float = -0.06
-    dof_velocity: float = -0.96
-    dof_torque: float = -0.6
-    dof_deviation: float = -1.8
-    dof_position_limits: float = -1.5
-    dof_velocity_limits: float = -6.0
-    dof_torque_limits: float = -6.0
-    stand_still: float = -0.12
-    single_support: float = 0.2
-    impact_velocity: float = -1.3
-    contact_slippage: float = -0.2
-    feet_air_time: float = -2.0
-    feet_stumble: float = -2.0
-    feet_lateral_distance: float = 0.08
+    linear_velocity_tracking: Weight = 1.0
+    angular_velocity_tracking: Weight = 0.8
+    orientation: Weight = 0.5
+    angular_velocity_xy: Weight = 0.25
+    base_height: Weight = 0.4
+    action_rate: Weight = -0.12
+    smoothness: Weight = -0.06
+    dof_velocity: Weight = -0.96
+    dof_torque: Weight = -0.6
+    dof_deviation: Weight = -1.8
+    dof_position_limits: Weight = -1.5
+    dof_velocity_limits: Weight = -6.0
+    dof_torque_limits: Weight = -6.0
+    stand_still: Weight = -0.12
+    single_support: Weight = 0.2
+    impact_velocity: Weight = -1.3
+    contact_slippage: Weight = -0.2
+    feet_air_time: Weight = -2.0
+    feet_stumble: Weight = -2.0
+    feet_lateral_distance: Weight = 0.08
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("task.bootstrap")
 class BootstrapConfig:
     """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
-    progress: float = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
-    stepping: float = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
-    posture_relief: float = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms
-    stall_distance: float = 0.0  #: m; whenever so much was asked for and less than a quarter done, it is over
+    progress: Weight = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
+    stepping: Weight = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
+    posture_relief: Share = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms
+    stall_distance: Annotated[float, Within(0.0, 100.0)] = 0.0
+    """Metres; whenever so much was asked for and less than a quarter done, it is over."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("task.randomization")
 class RandomizationConfig:
     """Table 10, dynamics."""
 
-    added_mass: Range = (-2.0, 12.5)  #: kg on the base
-    base_com: Range = (-0.1, 0.1)  #: m
-    link_mass: Range = (0.9, 1.1)
-    link_com: Range = (-0.01, 0.01)  #: m
-    motor_strength: Range = (0.8, 1.2)
-    gains: Range = (0.9, 1.1)
-    friction: Range = (0.2, 1.25)
+    added_mass: Annotated[Range, Within(-20.0, 60.0, rising=True)] = (-2.0, 12.5)  #: kg on the base
+    base_com: Offset = (-0.1, 0.1)  #: m
+    link_mass: Factor = (0.9, 1.1)
+    link_com: Offset = (-0.01, 0.01)  #: m
+    motor_strength: Factor = (0.8, 1.2)
+    gains: Factor = (0.9, 1.1)
+    friction: Annotated[Range, Within(0.0, 3.0, rising=True)] = (0.2, 1.25)
     friction_rule: str = "average"  #: with the ground's 1.0, as PhysX does; or "direct"
-    action_delay: tuple[int, int] = (0, 2)  #: control steps
-    delays_in_turn: tuple[int, ...] = ()
+    action_delay: Annotated[tuple[int, int], Within(0, 10, rising=True)] = (0, 2)  #: control steps
+    delays_in_turn: Annotated[tuple[int, ...], Within(0, 10)] = ()
     """Control steps. Worlds take these in turn and keep them, so that their levels come to suit them; while
     the ramp rises delays grow. Empty: every episode draws its own."""
-    push_velocity: Range = (-0.4, 0.4)  #: m/s, every 12 s
+    push_velocity: Annotated[Range, Within(-3.0, 3.0, rising=True)] = (-0.4, 0.4)  #: m/s, every 12 s
 
     def __post_init__(self) -> None:
         low, high = self.action_delay
-        if not 0 <= low <= high:
-            raise UserError(f"Action delay {low} to {high} control steps: expected 0 or more, least first.")
         outside = [delay for delay in self.delays_in_turn if not low <= delay <= high]
         if outside:
             raise UserError(
@@ -96,23 +97,23 @@ class RandomizationConfig:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("task.termination")
 class TerminationConfig:
     """When an episode is over besides a fall (A.7)."""
 
-    episode_seconds: float = 20.0
+    episode_seconds: Annotated[float, Within(0.02, 1e9)] = 20.0
     once_crossed: bool = False
     """Below the top level, cut the episode 0.5 m past the last edge, not at the tile's far end."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("task.terrain")
 class TerrainConfig:
     kinds: tuple[str, ...] = (
         "slope", "stairs_up", "discrete", "gap", "platform",
         "slope", "stairs_down", "discrete", "gap", "platform",
     )  # fmt: skip
     """Worlds take these in turn: five types in equal parts, stairs half up, half down."""
-    first_level: int = 0
+    first_level: Annotated[int, Within(0, LEVELS - 1)] = 0
     falls_demote: bool = False
     """Falling, straying or standing still before the tile is crossed costs a level, not only slowness. Not on
     slopes, where the commands (backwards, sideways) are what most robots fall over."""
@@ -123,22 +124,21 @@ class TerrainConfig:
                 raise UserError(
                     f"{kind} is for evaluation only; training may use {', '.join(trained_kinds())}."
                 )
-        if not 0 <= self.first_level < LEVELS:
-            raise UserError(f"First terrain level {self.first_level}: expected 0 to {LEVELS - 1}.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("task")
 class TaskConfig:
-    control_period: float = 0.02  #: s
-    history: int = 10  #: frames of proprioception
+    control_period: Annotated[float, Within(0.001, 0.5)] = 0.02  #: s
+    history: Annotated[int, Within(1, 100)] = 10  #: frames of proprioception
     commands: CommandConfig = field(default_factory=CommandConfig)
     rewards: RewardConfig = field(default_factory=RewardConfig)
     bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
-    noise: float = 1.0  #: share of the noise on the policy's proprioception, `ssr.task.observations.NOISE`
+    noise: Annotated[float, Within(0.0, 10.0)] = 1.0
+    """Share of the noise on the policy's proprioception, `ssr.task.observations.NOISE`."""
     randomization: RandomizationConfig = field(default_factory=RandomizationConfig)
     termination: TerminationConfig = field(default_factory=TerminationConfig)
     terrain: TerrainConfig = field(default_factory=TerrainConfig)
-    reference_starts: float = 0.0  #: share of episodes that begin in a pose of the reference motion
+    reference_starts: Share = 0.0  #: share of episodes that begin in a pose of the reference motion
 
     def substeps(self, timestep: float) -> int:
         """Physics steps of `timestep` seconds in a control period, which they must fill."""

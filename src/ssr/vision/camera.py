@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
 from ssr.errors import UserError
+from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec
 from ssr.rotation.tensors import multiply, rotate
 from ssr.terrain.field import TerrainField
@@ -28,7 +29,7 @@ def error_widths(share: float) -> tuple[float, float, float]:
     return share * POSITION_ERROR, share * math.radians(TURN_ERROR), share * math.radians(FOV_ERROR)
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("camera")
 class CameraConfig:
     """A RealSense D435i whose images are shrunk and then cropped to their centre (Appendix D).
 
@@ -43,15 +44,9 @@ class CameraConfig:
     near: ClassVar[float] = 0.1  #: m
     far: ClassVar[float] = 3.0  #: m
 
-    period: int = 1  #: control steps from one frame to the next
-    randomization: float = 1.0  #: share of the mounting errors of Table 10
+    period: Annotated[int, Within(1, 1000)] = 1  #: control steps from one frame to the next
+    randomization: Annotated[float, Within(0.0, 10.0)] = 1.0  #: share of the mounting errors of Table 10
     sensor: SensorConfig = field(default_factory=SensorConfig)
-
-    def __post_init__(self) -> None:
-        if self.period < 1:
-            raise UserError(f"camera.period {self.period} control steps: expected at least 1.")
-        if self.randomization < 0:
-            raise UserError(f"camera.randomization {self.randomization:g}: expected 0 or more.")
 
     @property
     def fov(self) -> tuple[float, float]:

@@ -5,10 +5,12 @@ Off by default; meant for robustness work. Images are z-depths in metres, row 0 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor
+
+from ssr.ranges import Share, Within, settings
 
 BAND_COLUMNS = 2  #: the leftmost columns one of the two imagers may miss; drawn per image, 0 to this
 BLADE_PRESENCE = 0.3  #: probability of each blade of grass
@@ -17,14 +19,14 @@ BLADE_COLUMNS = (0.5, 1.5)  #: width
 BLADE_LEAN = 0.4  #: most columns sideways per row upwards
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("camera.sensor")
 class SensorConfig:
     enabled: bool = False
-    noise_at_1m: float = (
+    noise_at_1m: Annotated[float, Within(0.0, 1.0)] = (
         0.005  #: m, standard deviation at 1 m; a stereo camera's grows with the square of depth
     )
-    dropped: float = 0.01  #: share of pixels without a measurement
-    blades: int = 6  #: most blades of grass before the camera in one image
+    dropped: Share = 0.01  #: share of pixels without a measurement
+    blades: Annotated[int, Within(0, 100)] = 6  #: most blades of grass before the camera in one image
 
 
 def sense(depth: Tensor, config: SensorConfig, near: float, far: float, generator: torch.Generator) -> Tensor:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from rich.console import Console
@@ -27,27 +27,25 @@ from ssr.evaluation.trials import FELL
 from ssr.evaluation.workers import work
 from ssr.evaluation.worlds import CHUNK
 from ssr.progress import Progress
+from ssr.ranges import Within, settings
 
 Key = tuple[Camera, float]  #: camera, shift
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class Examination:
     """What is to be found out, and about whom."""
 
     source: str  #: what `subject.load` takes
-    iteration: int | None = None  #: of the snapshot, instead of the newest weights
+    iteration: Annotated[int | None, Within(0, 100_000_000)] = None
+    """Of the snapshot, instead of the newest weights."""
     courses: tuple[Course, ...] = course_sets()["standard"]
-    trials: int = 40
+    trials: Annotated[int, Within(2, 1_000_000)] = 40
     conditions: Conditions = field(default_factory=Conditions)
-    workers: int = 1
+    workers: Annotated[int, Within(1, 1024)] = 1
     folder: Path | None = None  #: instead of RUN/eyes
 
     def __post_init__(self) -> None:
-        if self.trials < 2:
-            raise UserError(f"--trials {self.trials}: expected at least 2, for intervals.")
-        if self.workers < 1:
-            raise UserError(f"--workers {self.workers}: expected at least 1.")
         if not 4.0 <= self.conditions.seconds <= 20.0:
             raise UserError(
                 f"--seconds {self.conditions.seconds:g}: expected 4 to 20, as far as strips reach."
