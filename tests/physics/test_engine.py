@@ -172,7 +172,8 @@ def balls(count: int) -> MujocoSimulator:
     sim.model, sim.pool, sim.num_envs = spec.compile(), TILE_POOL, count
     sim.model.geom_sameframe[:TILE_POOL] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
     sim.batch = Batch(sim.model, count, nthread=1, persistent=True)
-    sim._box_range = np.zeros((count, TILE_POOL, 2))
+    sim._box_range, sim._box_friction = np.zeros((count, TILE_POOL, 2)), np.zeros((count, TILE_POOL))
+    sim.loose = ()
     sim._terrain = np.array([sim.model.geom(f"terrain_{i}").id for i in range(TILE_POOL)])
     return sim
 

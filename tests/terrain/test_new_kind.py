@@ -116,7 +116,7 @@ def test_help_lists_and_errors_know_it(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
         main(["terrain", "--help"])
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "platform or posts." in shown
+    assert "or posts." in shown
     with pytest.raises(UserError, match="posts"):
         kind_named("post")
 

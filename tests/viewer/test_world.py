@@ -13,6 +13,7 @@ from ssr.evaluation import subject
 from ssr.evaluation.subject import Subject
 from ssr.robots import load as load_robot
 from ssr.terrain.making import make_tile
+from ssr.terrain.registry import all_kinds
 from ssr.viewer.ground import Ground, lay
 from ssr.viewer.world import AFTERMATH, PlayWorld, footprint
 
@@ -189,3 +190,17 @@ def test_a_level_off_the_scale_is_an_error() -> None:
         Ground.of("gap", 20)
     with pytest.raises(UserError, match="Unknown terrain kind"):
         Ground.of("lava", 2)
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in all_kinds() if not kind.trained])
+def test_every_unseen_terrain_can_be_chosen_and_left_again(standing: Subject, kind: str) -> None:
+    world = PlayWorld(standing, Ground.of("flat", 0))
+    world.choose(Ground.of(kind, 12))
+    for _ in range(3):
+        moment = world.step()
+    assert world.tile.kind == kind
+    assert len(moment.loose_position) == len(world.tile.loose)
+    seen = world.env.shown.count.item() - world.env.field.count.item()
+    assert seen == len(world.tile.sights)
+    world.choose(Ground.of("flat", 0))
+    assert len(world.step().loose_position) == 0

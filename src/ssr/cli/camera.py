@@ -91,7 +91,7 @@ def _tile(options: CameraOptions) -> Tile:
     level = None if options.level is None else parse_level(options.level)
     if level is None and setting is None and kind.parameters:
         level = 10
-    return make_tile(kind.name, level, setting, np.random.default_rng(options.seed))
+    return make_tile(kind.name, level, setting, np.random.default_rng(options.seed)).at_rest()
 
 
 def _title(tile: Tile) -> str:
@@ -134,8 +134,9 @@ class StandingRobot:
 
     def depth(self, config: CameraConfig, seed: int) -> np.ndarray:
         """(H, W) z-depth in metres, through a camera mounted exactly as drawn."""
-        terrain = TerrainField(1, len(self.tile.boxes))
-        terrain.place([0], [self.tile])
+        seen = self.tile.seen()
+        terrain = TerrainField(1, len(seen.boxes))
+        terrain.place([0], [seen])
         generator = torch.Generator().manual_seed(seed)
         camera = DepthCamera(self.robot, 1, config, links=self.links, generator=generator)
         bodies = [self.model.body(name).id for name in self.links]

@@ -15,6 +15,7 @@ DESCRIPTION = """Try a policy on 22 m strips for 20 s, by default at 1.0 m/s, ra
 
     ssr eval RUN                                    the settings of Table 2, 200 trials each
     ssr eval RUN --settings table2 standard --sweep also mid-curriculum settings and Fig. 5's difficulties
+    ssr eval RUN --settings open_world              nine terrains nobody trained on
     ssr eval RUN --terrain gap --setting 0.45       one strip
     ssr eval RUN --snapshots 10                     also follow support over training (Fig. 6c)
     ssr eval RUN --push 1.0 --friction 0.4          under stress; results go to a folder of their own
@@ -31,7 +32,7 @@ class EvalOptions:
     """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
     terrain: Annotated[str, tyro.conf.arg(help=f"One kind only: {kinds_help()}")] = "all"
     settings: tuple[str, ...] = ("table2",)
-    """Sets of strips: table2, standard, sweep."""
+    """Sets of strips: table2, standard, sweep, open_world."""
     setting: Annotated[
         str | None, tyro.conf.arg(metavar="NUMBERS", help=f"One strip instead. {settings_help()}")
     ] = None

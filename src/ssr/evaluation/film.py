@@ -15,6 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import Footholds, FootRecorder
+from ssr.evaluation.ramps import ramps_of
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, worlds_for
 from ssr.files import replacing
@@ -74,7 +75,7 @@ def record(
     tile = worlds.tiles[world]
     actor = subject.actor()
     actor.begin(chunk)
-    recorder = FootRecorder(chunk, env.layouts.privileged)
+    recorder = FootRecorder(chunk, env.layouts.privileged, ramps_of(env, worlds.tiles))
     imagine = subject.imagine
     rows: dict[str, list[np.ndarray]] = {"qpos": [], "depth": [], "contact": [], "imagined": []}
     observation = worlds.begin()
@@ -117,7 +118,7 @@ def record(
 
 def frames(take: Take, steps: Iterable[int], *, fine: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Onlooker's (480, 860, 3) and robot's (480, 480, 3) pictures at these control steps."""
-    spec = build_world(take.robot, len(take.tile.boxes))
+    spec = build_world(take.robot, len(take.tile.boxes), loose=take.tile.loose)
     show_tile(spec, take.tile)
     dress(spec, width=WIDE, height=SIDE, fine=fine)
     model = spec.compile()

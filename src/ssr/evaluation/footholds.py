@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr.evaluation.ramps import Ramps
 from ssr.learning.foothold import stance_deficiency
 from ssr.symmetry.layout import Layout
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
@@ -42,8 +43,9 @@ class FootRecorder:
     support and place of the contact.
     """
 
-    def __init__(self, worlds: int, privileged: Layout) -> None:
-        self.layout = privileged
+    def __init__(self, worlds: int, privileged: Layout, ramps: Ramps | None = None) -> None:
+        """ramps: who judges soles on ramps among level ground, if there are any."""
+        self.layout, self.ramps = privileged, ramps
         self.rules = TouchdownRules()
         self.touchdowns = Touchdowns(worlds, self.rules)
         self.step = 0
@@ -70,7 +72,10 @@ class FootRecorder:
         self._write_stances(lifted)
         self.standing = self.standing & ~lifted
 
-        self.support = 1.0 - stance_deficiency(self.layout, transition)
+        deficiency = stance_deficiency(self.layout, transition)
+        if self.ramps is not None:
+            deficiency = self.ramps.deficiency(feet, deficiency)
+        self.support = 1.0 - deficiency
         self.yaw, self.force = feet.yaw, force
         self.step += 1
 

@@ -14,6 +14,7 @@ from ssr.evaluation.courses import Course
 from ssr.evaluation.footholds import FootRecorder
 from ssr.evaluation.gait import GaitRecorder
 from ssr.evaluation.paid_style import StyleMeter
+from ssr.evaluation.ramps import ramps_of
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import CHUNK, TrialWorlds, worlds_for
 from ssr.learning.algorithm import Actor, StyleJudge
@@ -116,7 +117,8 @@ def follow(
     env, chunk = worlds.env, worlds.env.num_envs
     total = env.config.control_steps(worlds.conditions.seconds)
     actor.begin(chunk)
-    recorder, walk = FootRecorder(chunk, env.layouts.privileged), GaitRecorder(chunk)
+    recorder = FootRecorder(chunk, env.layouts.privileged, ramps_of(env, worlds.tiles))
+    walk = GaitRecorder(chunk)
     style = StyleMeter(style_judge, chunk, env.config.control_period)
     ending = torch.full((chunk,), LASTED, dtype=torch.int8)
     steps = torch.zeros(chunk, dtype=torch.int32)
@@ -130,7 +132,7 @@ def follow(
         walk.observe(transition)
         style.observe(transition, running)
         steps += running
-        distance = torch.where(running & transition.valid, env.progress.covered, distance)
+        distance = torch.where(running & transition.valid, worlds.covered, distance)
         work += torch.where(running & transition.valid, transition.power, 0.0)
         ending = torch.where(running & transition.terminated, _cause(transition, env), ending)
         if not bool(worlds.running.any()):

@@ -14,6 +14,7 @@ from torch import Tensor
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.subject import Subject
+from ssr.evaluation.waypoints import Way, command
 from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
 from ssr.task.config import TaskConfig
@@ -91,7 +92,10 @@ class TrialWorlds:
             physics=physics,
             pool=max(len(tile.boxes) for tile in tiles),
             bank=GivenTiles(tiles),
+            loose=tiles[0].loose,
         )
+        if shown is None and any(tile.sights for tile in tiles):
+            shown = [tile.seen() for tile in tiles]
         if shown is not None:
             self.env.shown = TerrainField(len(shown), max(len(tile.boxes) for tile in shown))
             self.env.shown.place(range(len(shown)), shown)
@@ -101,12 +105,15 @@ class TrialWorlds:
         self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.env.set_bootstrap(0.0)  # the paper's endings: standing still is none
         self.env.commands.fix(conditions.speed, look_ahead=conditions.look_ahead)
+        self._ways = [Way(tile.way) for tile in tiles if tile.way]
+        self._on_way = np.zeros(len(tiles))  #: m
         self.steps = 0  #: control steps since the trials began
         #: (n,) trials that are not over
         self.running = torch.ones(len(tiles), dtype=torch.bool) if asked is None else asked.clone()
 
     def begin(self) -> Observation:
         observation = self.env.reset()
+        self._lead()
         self._rest()
         self._depth = torch.zeros_like(observation.depth)
         return self._as_seen(observation)
@@ -114,10 +121,28 @@ class TrialWorlds:
     def step(self, action: Tensor) -> Transition:
         """One control step; `running` tells afterwards whose trial goes on."""
         transition = self.env.step(action)
+        self._lead()
         self.steps += 1
         self.running = self.running & ~transition.ended
         self._rest()
         return transition
+
+    @property
+    def covered(self) -> Tensor:
+        """(n,) m along the strip, or along its way where that is not straight."""
+        return torch.from_numpy(self._on_way).float() if self._ways else self.env.progress.covered
+
+    def _lead(self) -> None:
+        """An operator leads along ways that are not straight, where holding a heading leads nowhere."""
+        if not self._ways:
+            return
+        env, state = self.env, self.env.simulator.readout.reading
+        env.progress.omnidirectional.fill_(True)  # so that `commands.free` counts
+        for world, way in enumerate(self._ways):
+            place, yaw = state.base_position[world, :2].astype(np.float64), float(state.yaw[world])
+            self._on_way[world] = way.nearest(place, self._on_way[world])
+            asked = command(way, self._on_way[world], place, yaw, self.conditions.speed)
+            env.commands.free[world] = torch.tensor(asked)
 
     def _rest(self) -> None:
         self.env.simulator.rest((~self.running).nonzero().squeeze(-1))

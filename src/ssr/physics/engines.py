@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from ssr.errors import UserError, unknown
@@ -9,6 +11,7 @@ from ssr.physics.mujoco_engine import MujocoSimulator
 from ssr.physics.simulator import Simulator
 from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
+from ssr.terrain.tile import LooseBox
 
 ENGINES = {"mujoco": ("cpu",)}  #: which kinds of device each engine simulates on
 
@@ -33,12 +36,14 @@ def make_simulator(
     config: PhysicsConfig | None = None,
     threads: int = 0,
     device: torch.device | str = "cpu",
+    loose: Sequence[LooseBox] = (),
 ) -> Simulator:
     """n worlds of one robot over `pool` boxes each, in the engine that `config` names, with what is read of
-    them on `device`. threads: of a CPU engine; 0 means one per core."""
+    them on `device`. threads: of a CPU engine; 0 means one per core. loose: bodies that lie about in every
+    world, as links behind the robot's."""
     config = config or PhysicsConfig()
     check(config.engine)
     if torch.device(device).type not in ENGINES[config.engine]:
         possible = " or ".join(ENGINES[config.engine])
         raise UserError(f"The {config.engine} engine simulates on {possible}, not on {device}.")
-    return MujocoSimulator(robot, num_envs, pool=pool, config=config, threads=threads)
+    return MujocoSimulator(robot, num_envs, pool=pool, config=config, threads=threads, loose=loose)

@@ -13,13 +13,14 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics import mujoco_dynamics
+from ssr.physics.loose import loose_name, loose_shapes, poses_of
 from ssr.physics.mujoco_dynamics import Bodies, Drawn, Drives
 from ssr.physics.mujoco_readout import MujocoReadout, addresses_of
 from ssr.physics.readout import PhysicsState, Reading
 from ssr.physics.simulator import Dynamics, ResetPose
 from ssr.physics.world import PARKED, PhysicsConfig, build_world, terrain_name
 from ssr.robots.spec import RobotSpec
-from ssr.terrain.tile import Tile
+from ssr.terrain.tile import LooseBox, Tile
 
 STAGE = mujoco.mjtStage.mjSTAGE_VEL.value  #: makes positions, velocities and their sensors current
 DYNAMICS_FIELDS = ("body_mass", "body_inertia", "body_ipos", "actuator_gainprm", "actuator_biasprm")
@@ -42,9 +43,11 @@ class MujocoSimulator:
         config: PhysicsConfig | None = None,
         threads: int = 0,
         dtype: torch.dtype = torch.float32,
+        loose: Sequence[LooseBox] = (),
     ) -> None:
         self.robot, self.num_envs, self.pool, self.dtype = robot, num_envs, pool, dtype
-        self.model = build_world(robot, pool, config).compile()
+        self.loose = tuple(loose)
+        self.model = build_world(robot, pool, config, self.loose).compile()
         # Parked boxes are upright, so MuJoCo would take their orientation from the world for good.
         self.model.geom_sameframe[self.model.geom_bodyid == 0] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
         self.batch = Batch(self.model, num_envs, nthread=threads, persistent=True)
@@ -53,7 +56,8 @@ class MujocoSimulator:
         expand = self.batch.expand
         for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
             expand(field)
-        self._built = Bodies(*(getattr(self.model, field) for field in Bodies._fields))
+        own = 1 + len(self.body_names)
+        self._built = Bodies(*(getattr(self.model, field)[:own] for field in Bodies._fields))
         self._bodies = Bodies(*map(expand, Bodies._fields))
         self._drives = Drives(
             actuator=self._at.actuator,
@@ -65,6 +69,8 @@ class MujocoSimulator:
         self._solid = expand("geom_contype")
         self._awake: np.ndarray | None = None  #: indices of the worlds that move; None: all
         self._box_range = np.zeros((num_envs, pool, 2))  #: x from, to of each world's boxes
+        self._box_friction = np.full((num_envs, pool), np.nan)  #: of boxes that have their own
+        self._loose_poses = np.repeat(poses_of(self.loose)[None], num_envs, axis=0)  #: at first
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
@@ -74,20 +80,24 @@ class MujocoSimulator:
         """Resolve names to indices once; nothing later relies on an order in the model."""
         model, robot = self.model, self.robot
         self._at = addresses_of(model, robot)
-        bodies = [model.body(i) for i in range(1, model.nbody)]
+        bodies = [model.body(i) for i in range(1, model.nbody - len(self.loose))]
         self.body_names = tuple(b.name for b in bodies)
         if self.body_names[0] != robot.base_link:
             raise ValueError(
                 f"{robot.name}: the base link must be the first body, got {self.body_names[0]!r}"
             )
-        self.body_mirror = _body_mirror(model, robot)
-        self.link_names = tuple(dict.fromkeys(s.link for s in robot.shapes))
+        self.body_mirror = _body_mirror(model, robot, len(self.loose))
+        shapes = (*robot.shapes, *loose_shapes(self.loose))
+        self.link_names = tuple(dict.fromkeys(s.link for s in shapes))
         self._links = torch.tensor([model.body(name).id for name in self.link_names])
         self._terrain = np.array([model.geom(terrain_name(i)).id for i in range(self.pool)], dtype=np.intp)
+        gripped = [i for i, item in enumerate(self.loose) if item.box.friction is None]
+        self._loose_tops = np.array([model.geom(loose_name(i)).id for i in gripped], dtype=np.intp)
 
     def step(self, targets: Tensor, substeps: int) -> None:
         self.hold(targets)
-        _open_near_boxes(self.qpos, self._box_range, self._terrain, self._solid)
+        if not self.loose:  # which lie on ground near and far
+            _open_near_boxes(self.qpos, self._box_range, self._terrain, self._solid)
         self.advance(substeps)
 
     def hold(self, targets: Tensor) -> None:
@@ -133,6 +143,8 @@ class MujocoSimulator:
         self.qpos[ids[:, None], self._at.joint_qpos] = joints
         self.qvel[ids[:, None], self._at.joint_qvel] = pose.joint_velocity.numpy()
         self.ctrl[ids[:, None], self._at.actuator] = joints
+        if self.loose:
+            self.qpos[ids, -7 * len(self.loose) :] = self._loose_poses[ids].reshape(len(ids), -1)
         self.batch.forward(ids, stage=STAGE)
 
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
@@ -147,12 +159,21 @@ class MujocoSimulator:
                 box_range=self._box_range[world],
             )
             _lay(tile.rows(self.pool), len(tile.boxes), self._terrain, tuple(fields))
+            self._box_friction[world] = np.nan
+            for index, friction in tile.frictions:
+                self._box_friction[world, index] = friction
+            if self.loose:
+                self._loose_poses[world] = poses_of(tile.loose)
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
         ids, expand = env_ids.numpy(), self.batch.expand
         drawn = Drawn.of(dynamics)
         mujoco_dynamics.change(ids, drawn, self._built, self._bodies, self._drives)
-        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = drawn.friction[:, None]
+        own, drawn_friction = self._box_friction[ids], drawn.friction[:, None]
+        expand("geom_friction")[ids[:, None], self._terrain[None], 0] = np.where(
+            np.isnan(own), drawn_friction, own
+        )
+        expand("geom_friction")[ids[:, None], self._loose_tops[None], 0] = drawn_friction
         self.batch.set_const(ids)
 
     def push(self, env_ids: Tensor, velocity: Tensor) -> None:
@@ -222,9 +243,9 @@ def _lay(rows, used, terrain, fields):
         box_range[b, 1] = rows[b, 0] + reach
 
 
-def _body_mirror(model: mujoco.MjModel, robot: RobotSpec) -> tuple[int, ...]:
+def _body_mirror(model: mujoco.MjModel, robot: RobotSpec, loose: int) -> tuple[int, ...]:
     """Body i's partner in the mirror, counted from the base: the body its joint's partner moves."""
-    partner = list(range(model.nbody - 1))
+    partner = list(range(model.nbody - 1 - loose))
     for joint in robot.joints:
         body = int(model.joint(joint.name).bodyid[0])
         partner[body - 1] = int(model.joint(joint.mirror_name).bodyid[0]) - 1

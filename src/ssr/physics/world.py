@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import mujoco
 
+from ssr.physics.loose import add_loose
 from ssr.physics.mujoco_dynamics import change_model
 from ssr.physics.simulator import Dynamics
 from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec
-from ssr.terrain.tile import Tile
+from ssr.terrain.tile import LooseBox, Tile
 
 TERRAIN_COLOR = (0.68, 0.71, 0.74, 1.0)
+GRASS_COLOR = (0.36, 0.58, 0.25, 1.0)
 NET_FORCE = 3  #: the contact sensor's reduction that sums forces in world axes
 TERRAIN = "terrain_"  #: how the names of boxes begin
 PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
@@ -41,8 +44,11 @@ def randomize(model: mujoco.MjModel, dynamics: Dynamics) -> None:
     mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
-def build_world(robot: RobotSpec, pool: int, config: PhysicsConfig | None = None) -> mujoco.MjSpec:
-    """The robot over `pool` boxes, all parked. The boxes' friction wins over the robot's (priority)."""
+def build_world(
+    robot: RobotSpec, pool: int, config: PhysicsConfig | None = None, loose: Sequence[LooseBox] = ()
+) -> mujoco.MjSpec:
+    """The robot over `pool` boxes, all parked, and loose bodies. The boxes' friction wins over the robot's
+    (priority)."""
     config = config or PhysicsConfig()
     spec = robot.build()
     option = spec.option
@@ -77,6 +83,7 @@ def build_world(robot: RobotSpec, pool: int, config: PhysicsConfig | None = None
         _add_contact_force(spec, f"{side}_foot_force", mujoco.mjtObj.mjOBJ_GEOM, f"{side}_foot")
     for name, body in (("base_force", robot.base_link), ("torso_force", robot.torso_link)):
         _add_contact_force(spec, name, mujoco.mjtObj.mjOBJ_BODY, body)
+    add_loose(spec, loose)
     return spec
 
 
@@ -92,9 +99,22 @@ def _add_contact_force(spec: mujoco.MjSpec, name: str, kind: mujoco.mjtObj, targ
 
 
 def show_tile(spec: mujoco.MjSpec, tile: Tile) -> None:
-    """Put a tile's boxes straight into a spec, for pictures and single-world simulation."""
+    """Put a tile's boxes straight into a spec, for pictures and single-world simulation, and what nothing
+    touches besides."""
+    for box in tile.sights:
+        spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=box.center,
+            size=box.half,
+            quat=box.quaternion,
+            contype=0,
+            conaffinity=0,
+            rgba=GRASS_COLOR,
+        )
     for index, box in enumerate(tile.boxes):
         geom = spec.geom(terrain_name(index))
         geom.pos = box.center
         geom.size = box.half
         geom.quat = box.quaternion
+        if box.friction is not None:
+            geom.friction[0] = box.friction

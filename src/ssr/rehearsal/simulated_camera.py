@@ -33,6 +33,7 @@ class SimulatedCamera:
         # Offsets of the field of view are those of the image that is kept.
         kept = torch.tensor([config.fov])
         self._tan *= torch.tan((kept + offsets.field_of_view) / 2) / torch.tan(kept / 2)
+        tile = tile.seen()
         boxes = tile.rows(len(tile.boxes))
         self._boxes = torch.tensor(boxes, dtype=torch.float32)[None]
         self._count = torch.tensor([len(tile.boxes)], dtype=torch.int32)

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from ssr import rotation
+from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig, build_world, show_tile
 from ssr.ranges import Within, settings
 from ssr.rehearsal.config import GantryConfig
@@ -43,6 +44,8 @@ class SimulatedRobot:
         gantry: GantryConfig | None = None,
         noise: SensorNoise | None = None,
     ) -> None:
+        if tile.loose:
+            raise UserError(f"{tile.kind}: nothing lies loose under the simulated robot; try `ssr eval`.")
         self.robot, self.tile = robot, tile
         self.gantry, self.noise = gantry or GantryConfig(), noise or SensorNoise()
         self.rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ssr.physics.engines import make_simulator
+from ssr.physics.loose import loose_shapes, tops
 from ssr.physics.readout import Reading
 from ssr.physics.simulator import Dynamics, ResetPose
 from ssr.physics.world import PhysicsConfig
@@ -37,7 +38,7 @@ from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.making import TILE_POOL
 from ssr.terrain.settings import SLOPE
-from ssr.terrain.tile import Tile
+from ssr.terrain.tile import LooseBox, Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
 
 
@@ -56,7 +57,9 @@ class TraversalEnv:
         device: str = "cpu",
         references: starts.ReferenceSampler | None = None,
         bank: TileSource | None = None,
+        loose: Sequence[LooseBox] = (),
     ) -> None:
+        """loose: bodies that lie about in every world, as many and as large on every tile."""
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
         physics = physics or PhysicsConfig()
         self.substeps = self.config.substeps(physics.timestep)  #: physics steps per control step
@@ -64,9 +67,10 @@ class TraversalEnv:
         self.layouts = layouts(robot)
         self.generator = torch.Generator().manual_seed(seed)
         self.simulator = make_simulator(
-            robot, num_envs, pool=pool, config=physics, threads=threads, device=device
+            robot, num_envs, pool=pool, config=physics, threads=threads, device=device, loose=loose
         )
-        self.field = TerrainField(num_envs, pool)
+        self.loose = np.array([item.box.half for item in loose]).reshape(-1, 3)  #: half extents, m
+        self.field = TerrainField(num_envs, pool + len(loose))
         self.shown = self.field  #: the ground that the camera sees; another field deceives it
         self.bank = TileBank(self.config.terrain, seed) if bank is None else bank
         self.references = references
@@ -74,7 +78,7 @@ class TraversalEnv:
         if camera is not None:
             self.camera = DepthCamera(
                 robot, num_envs, camera, generator=self.generator, threads=threads,
-                links=self.simulator.link_names,
+                links=self.simulator.link_names, beside=loose_shapes(loose),
             )  # fmt: skip
         self.ramp = 1.0  #: how much of the randomization is on
         self.set_bootstrap(1.0)
@@ -153,6 +157,7 @@ class TraversalEnv:
         target = self._target(action)
         self._push()
         self.simulator.step(torch.from_numpy(target), self.substeps)
+        self._follow_loose()
         state = self._read()
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
@@ -227,6 +232,13 @@ class TraversalEnv:
         velocity[:, :2] = (low + (high - low) * self._rand(due, 2)) * self.ramp
         self.simulator.push(due, velocity)
         self.steps_to_push[due] = self.config.control_steps(PUSH_INTERVAL)
+
+    def _follow_loose(self) -> None:
+        """The ground goes where loose bodies have gone."""
+        if len(self.loose):
+            poses = self.simulator.link_poses()
+            position, quaternion = (values[:, -len(self.loose) :].numpy() for values in poses)
+            self.field.lay_loose(tops(position, quaternion, self.loose))
 
     def _read(self, env_ids: Tensor | None = None) -> Reading:
         """The state of these worlds, by default all; those that have blown up are counted."""
@@ -321,6 +333,7 @@ class TraversalEnv:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""
         ids = env_ids.numpy()
         self.simulator.reset(env_ids, pose)
+        self._follow_loose()
         self.arrays.actions[ids] = 0.0
         state = self._read(env_ids)
         base, sole = state.base_position[ids], state.sole_position[ids]

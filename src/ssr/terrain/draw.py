@@ -23,6 +23,7 @@ RENDER_SIZE = (1400, 560)
 LIFT = 0.003  #: m above the ground, of lines
 RULED = 0.9  #: m; on smaller surfaces a ruling would only confuse
 EDGE, RULING = (0.12, 0.15, 0.19, 1.0), (0.80, 0.82, 0.85, 1.0)
+LOOSE, GRASS, SLIPPERY = (0.72, 0.53, 0.32, 1.0), (0.36, 0.58, 0.25, 1.0), (0.63, 0.83, 0.89, 1.0)
 
 
 def check_picture(path: Path) -> None:
@@ -48,8 +49,8 @@ def save_picture(tile: Tile, path: Path) -> None:
         picture = axes.pop(0)
         picture.imshow(view)
         picture.axis("off")
-    _draw_profile(axes[0], tile)
-    _draw_map(figure, axes[1], tile)
+    _draw_profile(axes[0], tile.at_rest())
+    _draw_map(figure, axes[1], tile.at_rest())
     with replacing(path) as partial:
         FigureCanvasAgg(figure).print_png(str(partial))
 
@@ -152,6 +153,15 @@ def _scene(tile: Tile):
             quat=shown.quaternion,
             rgba=_colour(number, box),
         )
+    for boxes, colour in (([body.box for body in tile.loose], LOOSE), (tile.sights, GRASS)):
+        for box in boxes:
+            world.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                pos=box.center,
+                size=box.half,
+                quat=box.quaternion,
+                rgba=colour,
+            )
     ground = float(tile.heights(np.array([[tile.start, 0.0]]))[0])
     world.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -180,6 +190,8 @@ def _cropped(box: Box, tile: Tile) -> Box:
 def _colour(number: int, box: Box) -> tuple[float, float, float, float]:
     """Ground grey, pits dark, raised and sloped surfaces in two alternating shades."""
     top = box.center[2] + box.half[2]
+    if box.friction is not None:
+        return SLIPPERY
     if box.pitch == 0.0 and top == 0.0:
         return (0.62, 0.64, 0.66, 1.0)
     if number % 2:

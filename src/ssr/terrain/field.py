@@ -68,6 +68,7 @@ class TerrainField:
         # A pitched box shows two facets to the sky.
         self.facets = self._zeros(num_envs, 2 * pool, FACET_FIELDS)
         self.facet_count = self._zeros(num_envs, dtype=torch.int32)
+        self._fixed = np.zeros(num_envs, dtype=np.int64)  #: facets of the tile itself
         self._heights = Heights(self.facets, self.facet_count)
 
     def _zeros(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -96,11 +97,20 @@ class TerrainField:
             rows[k] = tile.rows(self.pool)
             facets[k, : len(tile.facets)] = tile.facets
         self._write(self.facets, ids, facets)
+        self._fixed[ids.cpu().numpy()] = [len(t.facets) for t in tiles]
         self._write(self.facet_count, ids, [len(t.facets) for t in tiles])
         self._write(self.boxes, ids, rows)
         self._write(self.count, ids, [len(t.boxes) for t in tiles])
         self._write(self._labels, ids, [_labels(t) for t in tiles])
         self._write(self._measures, ids, [[getattr(t, name) for name in MEASURES] for t in tiles])
+
+    def lay_loose(self, facets: np.ndarray) -> None:
+        """Let these facets (n, k, 12) of loose bodies, rows as `Tile.facets`, follow those of each tile."""
+        k = facets.shape[1]
+        begin = torch.as_tensor(self._fixed, dtype=torch.int64)
+        rows = begin[:, None] + torch.arange(k)
+        self.facets[torch.arange(self.num_envs)[:, None], rows] = torch.from_numpy(facets).to(self.facets)
+        self.facet_count.copy_(begin + k)
 
     def _write(self, target: Tensor, ids: Tensor, values: np.ndarray | list) -> None:
         """In place: kernels and callers keep views of the field's tensors."""

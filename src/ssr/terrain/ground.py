@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import atan2, ceil, cos, sin
 
 import numpy as np
 
-from ssr.terrain.tile import Box
+from ssr.terrain.tile import Box, LooseBox, Point
 
 TILE_LENGTH = 8.0
 HALF_WIDTH = 2.0
@@ -64,6 +64,10 @@ class Obstacles:
     first_edge: float
     last_edge: float
     end_height: float = 0.0  #: z of the apron
+    loose: Sequence[LooseBox] = ()
+    sights: Sequence[Box] = ()
+    way: Sequence[Point] = ()
+    half_width: float = 0.0  #: what is out of bounds lies at least so far from y = 0
 
 
 def edgeless(boxes: Sequence[Box], plot: Plot, end_height: float = 0.0) -> Obstacles:
@@ -85,6 +89,25 @@ def thrown_pair(rng: np.random.Generator, lengths: tuple[float, float]) -> list[
     first = OBSTACLES_FROM + before
     second = first + lengths[0] + LANDING + (between - before)
     return [(float(first), float(first + lengths[0])), (float(second), float(second + lengths[1]))]
+
+
+def flight(tread: float) -> list[tuple[float, float]]:
+    """As many whole treads as a tile has room for."""
+    count = int(ROOM / tread + 1e-9)
+    return [(OBSTACLES_FROM + i * tread, OBSTACLES_FROM + (i + 1) * tread) for i in range(count)]
+
+
+def ramp(near: Point, far: Point, half: float, friction: float | None = None) -> Box:
+    """A pitched block across |y| ≤ half whose top runs from `near` (x, z) to `far`."""
+    (x0, z0), (x1, z1) = near, far
+    angle = atan2(z1 - z0, x1 - x0)
+    middle = (
+        (x0 + x1) / 2 + THICKNESS / 2 * sin(angle),
+        0.0,
+        (z0 + z1) / 2 - THICKNESS / 2 * cos(angle),
+    )
+    extent = ((x1 - x0) / 2 / cos(angle), half, THICKNESS / 2)
+    return Box(middle, extent, -angle, friction=friction)
 
 
 def columns(

@@ -19,7 +19,7 @@ class Parameter:
     """One column of Table 3: its value at the easiest and hardest level, and what a user may ask for."""
 
     name: str
-    unit: str  #: " m" or "°"
+    unit: str  #: " m", "°", or another one, which is shown as it is
     easiest: float
     hardest: float
     lowest: float
@@ -108,6 +108,7 @@ class TerrainKind:
     trained: bool = True  #: may be trained on; else it is for evaluation only
     has_edges: bool = True
     inclined: bool = False  #: a level sole is never wholly supported: footholds are not rated
+    has_ramps: bool = False  #: among level ground; a sole on one is judged against its plane
     has_pits: bool = False  #: a sole deep below the ground plane ends the episode
     falling_label: str = ""  #: the label where the first parameter is negative, if that means another thing
     axis: str = ""  #: of its difficulty, for figures

@@ -38,6 +38,7 @@ class Box:
     half: tuple[float, float, float]
     pitch: float = 0.0
     yaw: float = 0.0
+    friction: float | None = None  #: sliding friction under a sole; None: the world's own
 
     @staticmethod
     def spanning(x: tuple[float, float], y: tuple[float, float], z: tuple[float, float]) -> Box:
@@ -121,6 +122,21 @@ BOX_FACES = np.array(
 
 
 @dataclass(frozen=True, kw_only=True)
+class LooseBox:
+    """A body that lies on the ground and moves when pushed."""
+
+    box: Box  #: where it lies at first
+    mass: float  #: kg
+    sliding: float  #: its friction on the ground; `box.friction` is that under a sole
+
+    def mirrored(self) -> LooseBox:
+        return replace(self, box=self.box.mirrored())
+
+
+Point = tuple[float, float]  #: x, y (m), tile frame
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tile:
     kind: str  #: name of a `TerrainKind`
     setting: tuple[float, ...]  #: what `--setting` takes: metres or degrees, per kind
@@ -132,10 +148,29 @@ class Tile:
     last_edge: float  #: x of the last obstacle edge (likewise); crossing it by 0.5 m promotes
     end_height: float  #: z of the apron behind the tile
     level: int | None = None
+    loose: tuple[LooseBox, ...] = ()  #: bodies on it that move
+    sights: tuple[Box, ...] = ()  #: what cameras see and nothing touches: grass
+    way: tuple[Point, ...] = ()  #: its middle line where that is not y = 0
 
     def mirrored(self) -> Tile:
         """The tile seen in the sagittal mirror (y negated)."""
-        return replace(self, boxes=tuple(box.mirrored() for box in self.boxes))
+        return replace(
+            self,
+            boxes=tuple(box.mirrored() for box in self.boxes),
+            loose=tuple(body.mirrored() for body in self.loose),
+            sights=tuple(box.mirrored() for box in self.sights),
+            way=tuple((x, -y) for x, y in self.way),
+        )
+
+    def seen(self) -> Tile:
+        """The tile as cameras see it: with what nothing touches, without what moves."""
+        return replace(self, boxes=(*self.boxes, *self.sights), sights=()) if self.sights else self
+
+    def at_rest(self) -> Tile:
+        """The tile with what moves as part of its ground, where that lies at first."""
+        return (
+            replace(self, boxes=(*self.boxes, *(b.box for b in self.loose)), loose=()) if self.loose else self
+        )
 
     def rows(self, pool: int) -> np.ndarray:
         """(pool, 8) float64 box rows; unused ones are specks parked far below."""
@@ -151,9 +186,14 @@ class Tile:
     def _box_rows(self) -> np.ndarray:
         return np.array([(*b.center, *b.half, b.pitch, b.yaw) for b in self.boxes])
 
+    @cached_property
+    def frictions(self) -> tuple[tuple[int, float], ...]:
+        """Which boxes have a friction of their own, and what it is."""
+        return tuple((i, box.friction) for i, box in enumerate(self.boxes) if box.friction is not None)
+
     def prepare(self) -> None:
         """Work out now what would be worked out when it is first asked for."""
-        _ = self._box_rows, self.facets
+        _ = self._box_rows, self.facets, self.frictions
 
     @cached_property
     def facets(self) -> np.ndarray:

@@ -86,7 +86,7 @@ class Player:
         command: Command = (0.0, 0.0, 0.0),
     ) -> None:
         self.server, self.world, self.renewed = server, world, renewed
-        links = world.env.simulator.link_names
+        links = tuple(dict.fromkeys(shape.link for shape in world.env.robot.shapes))
         self.scene = Scene(server, world.env.robot, links, world.subject.camera)
         self.panel = Panel(server, world, self.scene, self._renew, command)
         self.pace = Pace(world.env.config.control_period)

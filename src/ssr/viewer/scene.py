@@ -18,7 +18,7 @@ from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.lines import edges, ruling
-from ssr.terrain.tile import Tile
+from ssr.terrain.tile import Box, Tile
 from ssr.viewer import meshes
 from ssr.viewer.world import TRAIL, PlayMoment
 from ssr.vision.camera import CameraConfig
@@ -27,6 +27,7 @@ View = Literal["follow", "follow and turn", "stay"]
 VIEWS: tuple[View, ...] = get_args(View)
 
 GROUND = ((126, 136, 148), (100, 116, 134))  #: boxes in turn
+GRASS, WOOD = (92, 148, 64), (184, 135, 82)
 EDGE, RULING = (60, 70, 84), (140, 150, 162)
 LIFT = 0.003  #: m above the ground, of lines
 ABOVE_GROUND = 0.006  #: m, of marks
@@ -49,6 +50,7 @@ class Scene:
         self.imagined = self.footprints = True  #: are shown
         self.tile: Tile | None = None
         self.ground: list[viser.SceneNodeHandle] = []
+        self.loose: list[viser.SceneNodeHandle] = []  #: those of it that move
         self._height, self._heading = robot.standing_height, 0.0  #: of the onlooker, smoothed
         reach = robot.standing_height
         server.initial_camera.position = (-2.1 * reach, -2.9 * reach, 1.0 * reach)
@@ -157,6 +159,25 @@ class Scene:
                             f"/world/ground/{k}", mesh.vertices, mesh.faces, color=colour, flat_shading=True
                         )
                     )
+            if tile.sights:
+                mesh = meshes.joined(map(meshes.of_box, tile.sights))
+                self.ground.append(
+                    scene.add_mesh_simple("/world/ground/grass", mesh.vertices, mesh.faces, color=GRASS)
+                )
+            self.loose = [self._add_loose(k, body.box) for k, body in enumerate(tile.loose)]
+            self.ground += self.loose
+
+    def _add_loose(self, number: int, box: Box) -> viser.SceneNodeHandle:
+        mesh = meshes.of_box(Box((0.0, 0.0, 0.0), box.half))
+        return self.server.scene.add_mesh_simple(
+            f"/world/ground/loose/{number}",
+            mesh.vertices,
+            mesh.faces,
+            color=WOOD,
+            flat_shading=True,
+            position=box.center,
+            wxyz=box.quaternion,
+        )
 
     def show_cone(self, wanted: bool) -> None:
         if self.cone is not None:
@@ -169,6 +190,10 @@ class Scene:
                 self.links, moment.link_position, moment.link_quaternion, strict=True
             ):
                 link.position, link.wxyz = position, quaternion
+            for body, position, quaternion in zip(
+                self.loose, moment.loose_position, moment.loose_quaternion, strict=True
+            ):
+                body.position, body.wxyz = position, quaternion
             self._look(moment)
             self._show_imagined(moment)
             self._show_footprints(moment)

@@ -21,6 +21,7 @@ from ssr.task.frames import to_yaw
 from ssr.task.terminations import BEHIND_START
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
+from ssr.terrain.field import TerrainField
 from ssr.terrain.registry import kind_named
 from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
 from ssr.terrain.strip import STRIP_POOL
@@ -50,6 +51,8 @@ class PlayMoment:
 
     link_position: np.ndarray  #: (L, 3)
     link_quaternion: np.ndarray  #: (L, 4) w x y z
+    loose_position: np.ndarray  #: (k, 3) of the tile's loose bodies
+    loose_quaternion: np.ndarray  #: (k, 4)
     base_position: np.ndarray  #: (3,)
     base_yaw: float
     velocity: Command  #: as measured, mean over about `AVERAGED` s
@@ -68,20 +71,39 @@ class PlayWorld:
         self.command: Command = (0.0, 0.0, 0.0)
         self.tally: Counter[Outcome] = Counter()
         self.tiles = GivenTiles([lay(ground, self.rng)])
-        self.env = TraversalEnv(
-            subject.robot, 1, _endless(subject.task), camera=subject.camera, seed=seed, threads=1,
-            pool=STRIP_POOL, bank=self.tiles, physics=subject.physics,
-        )  # fmt: skip
-        self.env.set_bootstrap(0.0)
-        self.env.commands.fix(0.0)
-        self.env.commands.still.fill_(False)
-        self.subject = subject
+        self.subject, self.seed = subject, seed
+        self.env = self._make()
         self.adopt(subject)
         self.randomize(randomized)
+
+    def _make(self) -> TraversalEnv:
+        """A world for tiles with as many loose bodies as this one."""
+        subject = self.subject
+        env = TraversalEnv(
+            subject.robot, 1, _endless(subject.task), camera=subject.camera, seed=self.seed, threads=1,
+            pool=STRIP_POOL, bank=self.tiles, physics=subject.physics, loose=self.tile.loose,
+        )  # fmt: skip
+        env.set_bootstrap(0.0)
+        env.commands.fix(0.0)
+        env.commands.still.fill_(False)
+        return env
 
     @property
     def tile(self) -> Tile:
         return self.tiles.tiles[0]
+
+    def _lay(self) -> None:
+        """A new tile of the ground chosen, in another world if other things lie loose on it."""
+        sizes = [item.box.half for item in self.tile.loose]
+        self.tiles.tiles[0] = lay(self.ground, self.rng)
+        if [item.box.half for item in self.tile.loose] != sizes:
+            self.env = self._make()
+            self._ramp()
+        self.env.shown = self.env.field
+        if self.tile.sights:
+            seen = self.tile.seen()
+            self.env.shown = TerrainField(1, len(seen.boxes))
+            self.env.shown.place([0], [seen])
 
     def adopt(self, subject: Subject) -> None:
         """Let this subject act from the next start on."""
@@ -95,8 +117,11 @@ class PlayWorld:
     def randomize(self, on: bool) -> None:
         """Start again with drawn or with nominal dynamics; a script's own dynamics are always drawn."""
         self.randomized = on
-        self.env.set_ramp(1.0 if on or self.subject.policy is None else 0.0)
+        self._ramp()
         self.begin()
+
+    def _ramp(self) -> None:
+        self.env.set_ramp(1.0 if self.randomized or self.subject.policy is None else 0.0)
 
     def choose(self, ground: Ground) -> None:
         self.ground = ground
@@ -110,7 +135,7 @@ class PlayWorld:
 
     def begin(self) -> None:
         """Start again, on a new tile of the ground chosen."""
-        self.tiles.tiles[0] = lay(self.ground, self.rng)
+        self._lay()
         self.observation = self.env.reset()
         self.env.progress.omnidirectional.fill_(True)  # so that `commands.free` is what counts
         self.actor.begin(1)
@@ -186,11 +211,14 @@ class PlayWorld:
     def _moment(self, imagined: np.ndarray | None) -> PlayMoment:
         state, position_quaternion = self.state, self.env.simulator.link_poses()
         position, quaternion = (values[0].numpy() for values in position_quaternion)
+        own = len(position) - len(self.tile.loose)
         forward, left, turn = self.velocity.tolist()
         seen = self.env.camera is not None and (self.steps <= 1 or bool(self.observation.depth_fresh))
         return PlayMoment(
-            link_position=position,
-            link_quaternion=quaternion,
+            link_position=position[:own],
+            link_quaternion=quaternion[:own],
+            loose_position=position[own:],
+            loose_quaternion=quaternion[own:],
             base_position=state.base_position[0].numpy(),
             base_yaw=float(state.yaw),
             velocity=(forward, left, turn),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ssr.errors import UserError
 from ssr.ranges import Within, settings
-from ssr.robots.spec import RobotSpec
+from ssr.robots.spec import RobotSpec, Shape
 from ssr.rotation.tensors import multiply, rotate
 from ssr.terrain.field import TerrainField
 from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion
@@ -66,7 +66,8 @@ class DepthCamera:
     robot sees: z-depth in metres, row 0 on top, column 0 on the left; `age` (n,) int64 the control steps
     since it was taken. `offsets` holds the mounting errors drawn at the last reset. `links`: the order of
     link poses. `generator` draws offsets, phases and sensor noise; whoever owns it saves it. `random_phase`:
-    worlds take their frames at different steps.
+    worlds take their frames at different steps. `beside`: shapes that it sees beside the robot's, on links of
+    their own.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class DepthCamera:
         generator: torch.Generator,
         threads: int = 0,
         device: torch.device | str = "cpu",
+        beside: Sequence[Shape] = (),
     ) -> None:
         self.robot, self.num_envs, self.config = robot, num_envs, config or CameraConfig()
         config = self.config
@@ -90,7 +92,7 @@ class DepthCamera:
         self.device = torch.device(device)
         self.generator, self.random_phase = generator, True
         self.renderer = DepthRenderer(
-            robot.shapes, links, config.height, config.width, config.near, config.far,
+            (*robot.shapes, *beside), links, config.height, config.width, config.near, config.far,
             device=self.device, threads=max(threads, 1),
         )  # fmt: skip
         self._base = list(links).index(robot.base_link)

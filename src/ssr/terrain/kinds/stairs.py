@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssr.terrain.ground import ENTRY, OBSTACLES_FROM, ROOM, Edges, Obstacles, Plot, columns, evenly
+from ssr.terrain.ground import ENTRY, Edges, Obstacles, Plot, columns, evenly, flight
 from ssr.terrain.kind import Crossing, Parameter, Phantom, Section, Setting, TerrainKind
 from ssr.terrain.registry import register
 
@@ -12,13 +12,6 @@ RISE = Parameter(name="step height", unit=" m", easiest=0.05, hardest=0.2, lowes
 TREAD = Parameter(name="step length", unit=" m", easiest=0.4, hardest=0.25, lowest=0.2, highest=2.0)
 FLIGHT = 1e3  #: m, longer than any: a flight is one obstacle to cross
 SWEPT = ((0.05, 0.40), (0.10, 0.35), (0.15, 0.30), (0.20, 0.25), (0.23, 0.25))
-
-
-def _flight(setting: Setting, rng: np.random.Generator) -> Edges:
-    """As many whole treads as there is room for."""
-    tread = setting[1]
-    count = int(ROOM / tread + 1e-9)
-    return [(OBSTACLES_FROM + i * tread, OBSTACLES_FROM + (i + 1) * tread) for i in range(count)]
 
 
 def _stairs(rise: float, edges: Edges, plot: Plot) -> Obstacles:
@@ -56,7 +49,7 @@ def _kind(way: str, order: int, sign: float) -> TerrainKind:
         commands="stairs",
         written="HEIGHT/TREAD",
         parameters=(RISE, TREAD),
-        tile=_flight,
+        tile=lambda setting, rng: flight(setting[1]),
         strip=lambda setting, length: evenly(setting[1], setting[1], length),
         build=build,
         axis="step height / length (cm)",
