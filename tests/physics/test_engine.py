@@ -1,6 +1,5 @@
 """Worlds are independent, repeatable, and hold what was put into them."""
 
-import math
 from dataclasses import replace
 
 import mujoco
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 from mujoco.batch import Batch
+from poses import standing
 
 from ssr.physics.mujoco_engine import MujocoSimulator
-from ssr.physics.simulator import ResetPose
 from ssr.physics.world import build_world, randomize
 from ssr.robots import load
 from ssr.task.config import RandomizationConfig
@@ -22,25 +21,12 @@ ROBOT = load("x2")
 DEFAULT = torch.tensor(ROBOT.values("default"))
 
 
-def standing(count: int) -> ResetPose:
-    zero = torch.zeros(count, 3)
-    position = torch.tensor([0.75, 0.0, ROBOT.standing_height + 0.05]).repeat(count, 1)
-    return ResetPose(
-        base_position=position,
-        base_quaternion=torch.tensor([1.0, 0.0, 0.0, 0.0]).repeat(count, 1),
-        base_velocity=zero,
-        base_angular_velocity=zero,
-        joint_position=DEFAULT.repeat(count, 1),
-        joint_velocity=torch.zeros(count, len(ROBOT.joints)),
-    )
-
-
 def simulator(count: int, threads: int = 1) -> MujocoSimulator:
     sim = MujocoSimulator(ROBOT, count, pool=TILE_POOL, threads=threads, dtype=torch.float64)
     rng = np.random.default_rng(0)
     kinds = ("stairs_up", "gap", "platform", "slope")
     sim.place(torch.arange(count), [make_tile(kinds[i % 4], level=i % 20, rng=rng) for i in range(count)])
-    sim.reset(torch.arange(count), standing(count))
+    sim.reset(torch.arange(count), standing(ROBOT, count))
     return sim
 
 
@@ -54,39 +40,6 @@ def roll(sim: MujocoSimulator, steps: int, seed: int = 0) -> torch.Tensor:
 
 def test_same_trajectory_at_any_thread_count() -> None:
     assert torch.equal(roll(simulator(12, threads=1), 25), roll(simulator(12, threads=3), 25))
-
-
-def test_saved_worlds_go_on_as_if_nothing_had_happened() -> None:
-    one, other = simulator(6), simulator(6)
-    roll(one, 10)
-    other.load_state_dict(one.state_dict())
-    assert torch.equal(roll(one, 10, seed=1), roll(other, 10, seed=1))
-
-
-def test_a_poisoned_world_is_reported_and_its_neighbours_do_not_notice() -> None:
-    healthy, poisoned = simulator(5), simulator(5)
-    poisoned.qvel[2, 4] = np.nan
-    reference, result = roll(healthy, 5), roll(poisoned, 5)
-    others = [0, 1, 3, 4]
-    assert torch.equal(reference[others], result[others])
-    assert poisoned.state().finite.tolist() == [True, True, False, True, True]
-    ids = torch.tensor([2])
-    poisoned.reset(ids, standing(1))
-    poisoned.step(DEFAULT.repeat(5, 1), 4)
-    assert bool(poisoned.state().finite.all())
-
-
-def test_standing_feet_carry_the_weight() -> None:
-    sim = simulator(1)
-    tile = make_tile("flat")
-    sim.place(torch.tensor([0]), [tile])
-    sim.reset(torch.tensor([0]), standing(1))
-    forces = []
-    for _ in range(40):
-        sim.step(DEFAULT[None], 4)
-        forces.append(sim.state().foot_force[0, :, 2].sum())
-    weight = 9.81 * sum(sim.model.body_mass)
-    assert torch.stack(forces[20:]).mean() == pytest.approx(weight, rel=0.1)
 
 
 def test_each_randomization_reaches_the_model() -> None:
@@ -138,23 +91,6 @@ def test_the_drawn_friction_wins_over_the_robots_own() -> None:
     sim = simulator(2)
     soles = [sim.model.geom(f"{side}_foot").id for side in ("right", "left")]
     assert sim.model.geom_priority[sim._terrain].min() > sim.model.geom_priority[soles].max()
-
-
-def test_a_slippery_slope_lets_the_robot_slide() -> None:
-    sim = MujocoSimulator(ROBOT, 2, pool=TILE_POOL, threads=1)
-    ids = torch.arange(2)
-    sim.place(ids, [make_tile("slope", setting=(20.0,))] * 2)
-    neutral = draw_dynamics(
-        2, len(sim.body_names), len(DEFAULT), RandomizationConfig(), 0.0, torch.Generator()
-    )
-    sim.randomize(ids, replace(neutral, friction=torch.tensor([0.1, 1.0])))
-    pose = standing(2)
-    height = ROBOT.standing_height + 4.0 * math.tan(math.radians(20.0)) + 0.06
-    sim.reset(ids, replace(pose, base_position=torch.tensor([[4.0, 0.0, height]]).repeat(2, 1)))
-    for _ in range(30):
-        sim.step(DEFAULT.repeat(2, 1), 4)
-    slid, held = (4.0382 - sim.state().sole_position[:, :, 0].mean(-1)).tolist()
-    assert slid > held + 0.1
 
 
 def balls(count: int) -> MujocoSimulator:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from poses import random_pose
 
 from ssr.physics.mujoco_engine import MujocoSimulator
-from ssr.physics.simulator import QUATERNION, PhysicsState, ResetPose
+from ssr.physics.simulator import QUATERNION, PhysicsState
 from ssr.robots import load
-from ssr.rotation.tensors import multiply
 from ssr.symmetry.layout import AXIAL, POLAR, apply
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics
@@ -38,29 +38,6 @@ def mirrored_state(state: PhysicsState, robot) -> dict[str, torch.Tensor]:
         "local_hand_position": swap(state.local_hand_position),
         "local_sole_position": swap(state.local_sole_position),
     }
-
-
-def yaw_quaternion(yaw: torch.Tensor) -> torch.Tensor:
-    zero = torch.zeros_like(yaw)
-    return torch.stack([torch.cos(yaw / 2), zero, zero, torch.sin(yaw / 2)], dim=-1)
-
-
-def random_pose(robot, count: int, generator: torch.Generator, ground: torch.Tensor) -> ResetPose:
-    """Robots near their default pose, feet at the ground, on their way somewhere."""
-    rand = lambda *s: 2 * torch.rand(*s, generator=generator, dtype=torch.float64) - 1
-    lower, upper = (torch.tensor(robot.values(f)) for f in ("lower", "upper"))
-    joints = torch.tensor(robot.values("default")) + 0.3 * rand(count, len(robot.joints))
-    position = torch.stack([1.5 + 0.5 * rand(count), 0.5 * rand(count), ground + robot.standing_height], -1)
-    tilt = torch.cat([torch.ones(count, 1, dtype=torch.float64), 0.05 * rand(count, 3)], -1)
-    quaternion = multiply(yaw_quaternion(0.5 * rand(count)), tilt / tilt.norm(dim=-1, keepdim=True))
-    return ResetPose(
-        base_position=position,
-        base_quaternion=quaternion,
-        base_velocity=0.5 * rand(count, 3),
-        base_angular_velocity=0.5 * rand(count, 3),
-        joint_position=joints.clamp(lower, upper),
-        joint_velocity=rand(count, len(robot.joints)),
-    )
 
 
 @pytest.mark.parametrize("name", ["x2", "dr02"])

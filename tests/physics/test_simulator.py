@@ -22,14 +22,14 @@ DEFAULT = torch.tensor(ROBOT.values("default"), dtype=torch.float32)
 WORLDS = 3
 #: an engine's own things, and the engine itself
 PRIVATE = re.compile(
-    r"\.batch\b|\.awake\b|\b(simulator|sim)\.(qpos|qvel|ctrl|model)\b|mujoco_(engine|readout|dynamics)"
+    r"\.batch\b|\.awake\b|\b(simulator|sim)\.(qpos|qvel|ctrl|model)\b|(mujoco|warp)_(engine|readout|dynamics)"
 )
 
 
-@pytest.fixture
-def simulator() -> Simulator:
+@pytest.fixture(params=list(engines.ENGINES))
+def simulator(request) -> Simulator:
     """Robots just above stairs."""
-    made = make_simulator(ROBOT, WORLDS, pool=40, threads=1)
+    made = make_simulator(ROBOT, WORLDS, pool=40, config=PhysicsConfig(engine=request.param), threads=1)
     everywhere, zero = torch.arange(WORLDS), torch.zeros(WORLDS, 3)
     rng = np.random.default_rng(0)
     made.place(everywhere, [make_tile("stairs_up", level, rng=rng) for level in range(WORLDS)])
@@ -70,16 +70,22 @@ def test_every_engine_is_a_simulator(simulator) -> None:
 
 
 def test_an_unknown_engine_or_an_impossible_device_is_one_clear_line() -> None:
-    with pytest.raises(UserError, match=r"^Unknown physics engine: 'bullet'\. Known: mujoco\.$"):
+    with pytest.raises(UserError, match=r"^Unknown physics engine: 'bullet'\. Known: mujoco, warp, auto\.$"):
         make_simulator(ROBOT, 1, pool=1, config=PhysicsConfig(engine="bullet"))
     with pytest.raises(UserError, match=r"^The mujoco engine simulates on cpu, not on cuda\.$"):
-        make_simulator(ROBOT, 1, pool=1, device="cuda")
+        make_simulator(ROBOT, 1, pool=1, config=PhysicsConfig(engine="mujoco"), device="cuda")
 
 
 def test_worlds_live_beside_the_learner_where_their_engine_can_and_else_on_the_cpu(monkeypatch) -> None:
     monkeypatch.setitem(engines.ENGINES, "flying", ("cuda",))
     assert [engines.device_beside(at, "mujoco") for at in ("cpu", "cuda")] == ["cpu", "cpu"]
     assert engines.device_beside("cuda", "flying") == "cuda"
+
+
+def test_the_device_chooses_the_engine_unless_somebody_did() -> None:
+    assert [engines.chosen("auto", at) for at in ("cpu", "cuda:1")] == ["mujoco", "warp"]
+    assert engines.chosen("warp", "cpu") == "warp"
+    assert [engines.device_beside(at, "auto") for at in ("cpu", "cuda:1")] == ["cpu", "cuda:1"]
 
 
 def test_all_views_of_a_state_have_the_fields_of_the_one_table(simulator) -> None:

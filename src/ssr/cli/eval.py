@@ -72,6 +72,8 @@ class EvalOptions:
     """Stress: seconds after which the camera shows nothing new."""
     blind: bool = False
     """Stress: the camera shows nothing at all."""
+    engine: str = "auto"
+    """Of physics: mujoco, warp (the GPU's, here on the CPU: slower, and as a check), or the run's own."""
     workers: Annotated[int, Within(0, 1024)] = 0
     """Processes; 0: one per core."""
     fresh: bool = False
@@ -102,6 +104,7 @@ def run(argv: list[str]) -> int:
         payload=options.payload,
         freeze_depth=options.freeze_depth,
         blind=options.blind,
+        engine=options.engine,
     )
     sets = tuple(dict.fromkeys((*options.settings, *(("sweep",) if options.sweep else ()))))
     rules = tuple(dict.fromkeys(options.friction_rule))

@@ -6,6 +6,8 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 from ssr.errors import UserError, unknown
+from ssr.physics import engines
+from ssr.physics.world import PhysicsConfig
 from ssr.ranges import Seed, Within, settings
 from ssr.task.config import RandomizationConfig, TaskConfig
 from ssr.task.randomization import FRICTION_RULES
@@ -54,8 +56,10 @@ class Conditions:
     freeze_depth: Annotated[float | None, Within(0.0, 3600.0)] = None
     """Seconds, from when on the camera shows nothing new."""
     blind: bool = False  #: the camera shows nothing: every pixel is at its far limit
+    engine: str = engines.AUTO  #: of physics; auto: the one a policy was trained in, if it insists on one
 
     def __post_init__(self) -> None:
+        engines.check(self.engine)
         if self.friction_rule not in FRICTION_RULES:
             raise unknown("friction rule", self.friction_rule, FRICTION_RULES)
         if self.friction is not None and self.friction_rule != AVERAGE:
@@ -72,6 +76,7 @@ class Conditions:
             if value is not None:
                 words.append(f"{name.replace('_', '-')}-{value:g}")
         words += [] if self.friction_rule == AVERAGE else [f"friction-rule-{self.friction_rule}"]
+        words += [] if self.engine == engines.AUTO else [f"engine-{self.engine}"]
         return "_".join(words)
 
     def task(self, trained: TaskConfig) -> TaskConfig:
@@ -87,6 +92,9 @@ class Conditions:
             luck = replace(luck, added_mass=(self.payload, self.payload))
         ending = replace(trained.termination, episode_seconds=self.seconds, once_crossed=False)
         return replace(trained, randomization=luck, termination=ending, reference_starts=0.0)
+
+    def physics(self, trained: PhysicsConfig) -> PhysicsConfig:
+        return trained if self.engine == engines.AUTO else replace(trained, engine=self.engine)
 
     def camera(self, trained: CameraConfig) -> tuple[CameraConfig, SensorConfig]:
         """The ideal camera of a trial, and the sensor model to apply to its images."""

@@ -17,6 +17,7 @@ from ssr.evaluation.scripted import SCRIPTED
 from ssr.learning import config_file, saved
 from ssr.learning.algorithm import Actor, Imagine, Policy, StyleJudge
 from ssr.learning.packing import pack
+from ssr.physics.engines import chosen
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load as load_robot
 from ssr.robots.spec import RobotSpec
@@ -34,7 +35,7 @@ class Subject:
     camera: CameraConfig | None
     actor: Callable[[], Actor]
     digest: str  #: of everything that decides how it acts
-    physics: PhysicsConfig = field(default_factory=PhysicsConfig)  #: of the engine it was trained in
+    physics: PhysicsConfig = field(default_factory=PhysicsConfig)  #: that it was trained in
     iteration: int | None = None  #: of training
     policy: Policy | None = None  #: None: scripted
 
@@ -61,7 +62,7 @@ def load(source: str, iteration: int | None = None) -> Subject:
     found = saved.load(path, iteration)
     config, policy = found.config, found.policy
     settings = {name: config_file.as_dict(getattr(config, name)) for name in ("task", "camera", "network")}
-    settings |= {"engine": config.env.engine}
+    settings |= {"engine": chosen(config.env.engine, "cpu")}
     return Subject(
         name=path.stem if path.is_file() else path.resolve().name,
         robot=found.robot,

@@ -89,7 +89,7 @@ class TrialWorlds:
             conditions.task(task),
             camera=ideal,
             threads=1,
-            physics=physics,
+            physics=conditions.physics(physics or PhysicsConfig()),
             pool=max(len(tile.boxes) for tile in tiles),
             bank=GivenTiles(tiles),
             loose=tiles[0].loose,

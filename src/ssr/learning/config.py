@@ -6,6 +6,8 @@ from dataclasses import field
 from math import inf
 from typing import Annotated
 
+import tyro
+
 from ssr.errors import UserError
 from ssr.learning import registry
 from ssr.motion.frames import STRIDE
@@ -148,7 +150,8 @@ class ScheduleConfig:
 class WorldsConfig:
     num_envs: Annotated[int, Within(1, 1_000_000)] = 4096  #: over all ranks
     threads: Annotated[int, Within(1, 1024)] = 1  #: physics threads per rank
-    engine: str = "mujoco"  #: of physics, a name of `ssr.physics.engines`
+    engine: Annotated[str, tyro.conf.arg(aliases=("--engine",))] = engines.AUTO
+    """Of physics: mujoco (CPU), warp (CUDA, or slowly on a CPU), or auto: the one for the device."""
 
 
 @settings("run")
@@ -166,7 +169,7 @@ class TrainConfig:
     robot: str = "x2"
     seed: Seed = 1
     ranks: Annotated[int, Within(0, 10000)] = 0  #: processes; 0 = one per core (CPU) or GPU
-    device: str = "auto"  #: cpu, cuda, or auto
+    device: str = "auto"  #: cpu, cuda, cuda:1 for one of several, or auto
     env: WorldsConfig = field(default_factory=WorldsConfig)
     task: TaskConfig = field(default_factory=TaskConfig)
     camera: CameraConfig = field(default_factory=CameraConfig)

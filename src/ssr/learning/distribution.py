@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import traceback
@@ -26,23 +27,42 @@ PATIENCE = timedelta(minutes=30)  #: for a peer, e.g. while it writes a checkpoi
 
 
 def device_of(config: TrainConfig) -> str:
+    """The device of this rank. A GPU has its number: Warp finds none without it."""
     if config.device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if config.device not in ("cpu", "cuda"):
-        raise UserError(f"Unknown device: {config.device!r}. Known: auto, cpu, cuda.")
-    if config.device == "cuda" and not torch.cuda.is_available():
+        return own_gpu() if torch.cuda.is_available() else "cpu"
+    if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", config.device):
+        raise UserError(f"Unknown device: {config.device!r}. Known: auto, cpu, cuda, cuda:0, cuda:1, …")
+    if config.device == "cpu":
+        return config.device
+    if not torch.cuda.is_available():
         raise UserError("No CUDA device found. Use --device cpu, or see `ssr doctor`.")
+    if config.device == "cuda":
+        return own_gpu()
+    if torch.device(config.device).index >= torch.cuda.device_count():
+        raise UserError(f"No device {config.device}: this machine has {torch.cuda.device_count()} of them.")
     return config.device
+
+
+def own_gpu() -> str:
+    return f"cuda:{torch.cuda.current_device()}"
+
+
+def _on_gpu(device: str) -> bool:
+    return torch.device(device).type == "cuda"
 
 
 def rank_count(config: TrainConfig) -> int:
     """One rank per core or GPU unless the configuration says otherwise."""
     if under_torchrun():
         return int(os.environ["WORLD_SIZE"])
+    on_gpu = _on_gpu(device_of(config))
+    gpus = torch.cuda.device_count() if config.device in ("auto", "cuda") else 1
+    if on_gpu and config.ranks > gpus:
+        raise UserError(f"--ranks {config.ranks}: each needs a GPU of its own, and there are {gpus}.")
     if config.ranks:
         return config.ranks
-    if device_of(config) == "cuda":
-        return torch.cuda.device_count()
+    if on_gpu:
+        return gpus
     cores = len(os.sched_getaffinity(0))
     return max(1, min(cores // config.env.threads, config.env.num_envs))
 
@@ -57,12 +77,12 @@ def starts_the_run() -> bool:
 
 
 def _take_gpu(device: str, local_rank: int) -> None:
-    if device == "cuda":
+    if _on_gpu(device):
         torch.cuda.set_device(local_rank)
 
 
 def _backend(device: str) -> str:
-    return "cpu:gloo,cuda:nccl" if device == "cuda" else "gloo"
+    return "cpu:gloo,cuda:nccl" if _on_gpu(device) else "gloo"
 
 
 def _stop_with_parent() -> None:

@@ -39,8 +39,8 @@ def full(algorithm: SSR) -> dict[str, Any]:
         "restarted": algorithm.restarted,
         "random": torch.get_rng_state(),
     }
-    if algorithm.device == "cuda":
-        state["random_cuda"] = torch.cuda.get_rng_state()
+    if algorithm.hidden.is_cuda:
+        state["random_cuda"] = torch.cuda.get_rng_state(algorithm.hidden.device)
     for name in ("imagination", "style", "average"):
         part = getattr(algorithm, name)
         if part is not None:
@@ -63,8 +63,8 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
         if part is not None:
             part.load_state_dict(state[name])
     torch.set_rng_state(state["random"].cpu())
-    if algorithm.device == "cuda":
-        torch.cuda.set_rng_state(state["random_cuda"].cpu())
+    if algorithm.hidden.is_cuda:
+        torch.cuda.set_rng_state(state["random_cuda"].cpu(), algorithm.hidden.device)
 
 
 def small(algorithm: SSR) -> dict[str, Any]:

@@ -143,9 +143,11 @@ class Trainer:
         parts = self.algorithm.stopwatch.read()
         names, steps = sorted(parts), self.algorithm.steps * self.env.num_envs
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-        sums = torch.tensor([float(steps), memory, seconds, *(parts[n] for n in names)])
+        sums = torch.tensor(
+            [float(steps), memory, seconds, float(self.env.overflows), *(parts[n] for n in names)]
+        )
         self.ranks.sum_(sums)
-        gathered, memory, seconds, *spent = sums.tolist()
+        gathered, memory, seconds, overflows, *spent = sums.tolist()
         seconds /= self.ranks.size
         self.total_steps += int(gathered)
         self.wall_seconds += seconds
@@ -156,6 +158,7 @@ class Trainer:
             "iteration_seconds": seconds,
             "steps_per_second": gathered / seconds,
             "peak_memory_mb": memory,
+            "overflows": overflows,
             **{f"seconds/{n}": s / self.ranks.size for n, s in zip(names, spent, strict=True)},
         }
 

@@ -40,6 +40,10 @@ class Environment(Protocol):
     def reached_top(self) -> Tensor:
         """(n,) bool: the world has crossed the hardest tile once."""
 
+    @property
+    def overflows(self) -> int:
+        """How often so far the contacts or constraints of a world did not fit into the room for them."""
+
     def reset(self) -> Observation: ...
     def step(self, action: Tensor) -> Transition: ...
     def restart(self, ended: Tensor) -> Observation: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -13,12 +12,14 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics import mujoco_dynamics
-from ssr.physics.loose import loose_name, loose_shapes, poses_of
+from ssr.physics.boxes import BoxFields, lay
+from ssr.physics.loose import poses_of
 from ssr.physics.mujoco_dynamics import Bodies, Drawn, Drives
 from ssr.physics.mujoco_readout import MujocoReadout, addresses_of
+from ssr.physics.naming import names_of
 from ssr.physics.readout import PhysicsState, Reading
 from ssr.physics.simulator import Dynamics, ResetPose
-from ssr.physics.world import PARKED, PhysicsConfig, build_world, terrain_name
+from ssr.physics.world import PhysicsConfig, build_world
 from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import LooseBox, Tile
 
@@ -27,8 +28,16 @@ DYNAMICS_FIELDS = ("body_mass", "body_inertia", "body_ipos", "actuator_gainprm",
 TERRAIN_FIELDS = ("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb", "geom_friction")
 REACH = 0.9  #: m along the tile from the base: boxes farther off take no part in collision
 
-# A world that goes bad is reported through `PhysicsState.finite`, not in a log file in the working folder.
-mujoco.set_mju_user_warning(lambda message: None)
+_too_full: list[str] = []  #: what MuJoCo said of contacts or constraints for which there was no room
+
+
+def _take_note(message: str) -> None:
+    """Bad worlds are reported through `PhysicsState.finite`, not in a log file in the working folder."""
+    if "arena memory" in message:
+        _too_full.append(message)
+
+
+mujoco.set_mju_user_warning(_take_note)
 
 
 class MujocoSimulator:
@@ -52,7 +61,10 @@ class MujocoSimulator:
         self.model.geom_sameframe[self.model.geom_bodyid == 0] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
         self.batch = Batch(self.model, num_envs, nthread=threads, persistent=True)
         self._untouched = self.batch.state[0].copy()  #: the model's defaults
-        self._name_everything()
+        self._at, names = addresses_of(self.model, robot), names_of(self.model, robot, pool, self.loose)
+        self.body_names, self.body_mirror, self.link_names = names.bodies, names.body_mirror, names.links
+        self._links, self._terrain = torch.tensor(names.link_bodies), names.terrain
+        self._loose_tops = names.loose_tops
         expand = self.batch.expand
         for field in DYNAMICS_FIELDS + TERRAIN_FIELDS:
             expand(field)
@@ -75,24 +87,6 @@ class MujocoSimulator:
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self._outputs = {name: _alias(bind(name)) for name in ("xpos", "xquat")}
         self.readout = MujocoReadout(bind, self._at, dtype)
-
-    def _name_everything(self) -> None:
-        """Resolve names to indices once; nothing later relies on an order in the model."""
-        model, robot = self.model, self.robot
-        self._at = addresses_of(model, robot)
-        bodies = [model.body(i) for i in range(1, model.nbody - len(self.loose))]
-        self.body_names = tuple(b.name for b in bodies)
-        if self.body_names[0] != robot.base_link:
-            raise ValueError(
-                f"{robot.name}: the base link must be the first body, got {self.body_names[0]!r}"
-            )
-        self.body_mirror = _body_mirror(model, robot, len(self.loose))
-        shapes = (*robot.shapes, *loose_shapes(self.loose))
-        self.link_names = tuple(dict.fromkeys(s.link for s in shapes))
-        self._links = torch.tensor([model.body(name).id for name in self.link_names])
-        self._terrain = np.array([model.geom(terrain_name(i)).id for i in range(self.pool)], dtype=np.intp)
-        gripped = [i for i, item in enumerate(self.loose) if item.box.friction is None]
-        self._loose_tops = np.array([model.geom(loose_name(i)).id for i in gripped], dtype=np.intp)
 
     def step(self, targets: Tensor, substeps: int) -> None:
         self.hold(targets)
@@ -117,6 +111,11 @@ class MujocoSimulator:
         moving = np.ones(self.num_envs, dtype=bool)
         moving[env_ids.numpy()] = False
         self._awake = np.flatnonzero(moving).astype(np.int32)
+
+    @property
+    def overflows(self) -> int:
+        """Worlds of this process that ran out of room: MuJoCo says so once for each."""
+        return len(_too_full)
 
     def state(self) -> PhysicsState:
         self.read()
@@ -158,7 +157,7 @@ class MujocoSimulator:
                 bounds=expand("geom_aabb")[world],
                 box_range=self._box_range[world],
             )
-            _lay(tile.rows(self.pool), len(tile.boxes), self._terrain, tuple(fields))
+            lay(tile, self._terrain, fields)
             self._box_friction[world] = np.nan
             for index, friction in tile.frictions:
                 self._box_friction[world, index] = friction
@@ -207,49 +206,6 @@ def _open_near_boxes(qpos, box_range, terrain, solid):
         x = qpos[i, 0]
         for b in range(len(terrain)):
             solid[i, terrain[b]] = box_range[i, b, 0] < x + REACH and box_range[i, b, 1] > x - REACH
-
-
-class BoxFields(NamedTuple):
-    """One world's geom fields that a tile decides, and how far its boxes reach."""
-
-    position: np.ndarray  #: (ngeom, 3)
-    quaternion: np.ndarray  #: (ngeom, 4)
-    size: np.ndarray  #: (ngeom, 3)
-    radius: np.ndarray  #: (ngeom,) of the bounding sphere
-    bounds: np.ndarray  #: (ngeom, 6) centre and half extents of the bounding box
-    box_range: np.ndarray  #: (pool, 2) x from, to
-
-
-@njit(cache=True, nogil=True)
-def _lay(rows, used, terrain, fields):
-    """Write a tile's box rows (pool, 8) into one world's geoms; the rows from `used` on are parked."""
-    into = BoxFields(*fields)
-    position, quaternion, size = into.position, into.quaternion, into.size
-    radius, bounds, box_range = into.radius, into.bounds, into.box_range
-    for b in range(len(rows)):
-        geom, half, pitch, yaw = terrain[b], rows[b, 3:6], rows[b, 6], rows[b, 7]
-        position[geom] = rows[b, 0:3]
-        if b >= used:
-            position[geom] = PARKED
-        cz, sz, cy, sy = np.cos(yaw / 2), np.sin(yaw / 2), np.cos(pitch / 2), np.sin(pitch / 2)
-        quaternion[geom] = (cz * cy, 0.0 - sz * sy, cz * sy, sz * cy)
-        size[geom] = half
-        radius[geom] = np.sqrt(half[0] ** 2 + half[1] ** 2 + half[2] ** 2)
-        bounds[geom, 0:3] = 0.0
-        bounds[geom, 3:6] = half
-        reach = half[0] if pitch == 0.0 else half[0] + half[2]
-        reach = abs(np.cos(yaw)) * reach + abs(np.sin(yaw)) * half[1]
-        box_range[b, 0] = rows[b, 0] - reach
-        box_range[b, 1] = rows[b, 0] + reach
-
-
-def _body_mirror(model: mujoco.MjModel, robot: RobotSpec, loose: int) -> tuple[int, ...]:
-    """Body i's partner in the mirror, counted from the base: the body its joint's partner moves."""
-    partner = list(range(model.nbody - 1 - loose))
-    for joint in robot.joints:
-        body = int(model.joint(joint.name).bodyid[0])
-        partner[body - 1] = int(model.joint(joint.mirror_name).bodyid[0]) - 1
-    return tuple(partner)
 
 
 def _alias(array: np.ndarray) -> torch.Tensor:

@@ -87,6 +87,10 @@ class Simulator(Protocol):
     link_names: tuple[str, ...]  #: the L links that carry shapes
 
     @property
+    def overflows(self) -> int:
+        """How often so far the contacts or constraints of a world did not fit into the room for them."""
+
+    @property
     def readout(self) -> Readout:
         """What `read` renews."""
 

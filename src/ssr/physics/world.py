@@ -23,11 +23,16 @@ PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
 
 @settings("physics")
 class PhysicsConfig:
-    engine: str = "mujoco"  #: one of `ssr.physics.engines.ENGINES`
+    engine: str = "auto"  #: one of `ssr.physics.engines.ENGINES`, or auto: the one for the device
     timestep: Annotated[float, Within(1e-4, 0.02)] = 0.005  #: s, 200 Hz
     iterations: Annotated[int, Within(1, 1000)] = 5
     line_search_iterations: Annotated[int, Within(1, 1000)] = 8
-    arena_megabytes: Annotated[float, Within(0.1, 1024.0)] = 0.5  #: per world; MuJoCo's default would be 14.7
+    arena_megabytes: Annotated[float, Within(0.1, 1024.0)] = 0.5
+    """Per world of the mujoco engine; MuJoCo's default would be 14.7."""
+    contacts: Annotated[int, Within(1, 1000)] = 24
+    """Per world of the warp engine, on average; a robot that thrashes on the ground has 14."""
+    constraints: Annotated[int, Within(1, 10_000)] = 128
+    """Per world of the warp engine; a robot that thrashes has 77."""
 
 
 def terrain_name(index: int) -> str:

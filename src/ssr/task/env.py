@@ -131,6 +131,10 @@ class TraversalEnv:
         return self.progress.reached_top
 
     @property
+    def overflows(self) -> int:
+        return self.simulator.overflows
+
+    @property
     def terrain_type(self) -> Tensor:
         """(n,) index into TERRAIN_TYPES."""
         return self.field.type

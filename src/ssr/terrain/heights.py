@@ -107,23 +107,13 @@ def _over_turned(facet: np.ndarray, xs: np.ndarray, ys: np.ndarray, best: np.nda
 
 
 def warp_heights(facets: Tensor, count: Tensor) -> Launch:
-    import warp as wp  # when first needed: importing it takes longer than all the rest
-
+    from ssr import bridge  # when first needed: importing Warp takes longer than all the rest
     from ssr.terrain.heights_warp import heights
 
-    facet_view, count_view = wp.from_torch(facets), wp.from_torch(count)
-    on_gpu = facets.device.type == "cuda"
+    ground = [bridge.array(facets), bridge.array(count)]
 
     def launch(points: Tensor, out: Tensor) -> None:
-        stream = wp.stream_from_torch(torch.cuda.current_stream(facets.device)) if on_gpu else None
-        wp.launch(
-            heights,
-            dim=tuple(out.shape),
-            inputs=[facet_view, count_view, wp.from_torch(points, return_ctype=True)],
-            outputs=[wp.from_torch(out, return_ctype=True)],
-            device=facet_view.device,
-            stream=stream,
-            record_tape=False,
-        )
+        arrays = [bridge.array(points)], [bridge.array(out)]
+        bridge.launch(heights, tuple(out.shape), [*ground, *arrays[0]], arrays[1], facets.device)
 
     return launch

@@ -7,9 +7,6 @@ import warp as wp
 
 from ssr.terrain.tile import ABYSS, TURNED
 
-wp.config.log_level = wp.LOG_ERROR
-wp.init()
-
 BOTTOM = wp.constant(float(ABYSS))
 TURN = wp.constant(TURNED)
 

@@ -9,6 +9,7 @@ import torch
 import warp as wp
 from torch import Tensor
 
+from ssr import bridge
 from ssr.terrain.field import TerrainField
 from ssr.terrain.heights_warp import BOTTOM, height_at
 
@@ -75,25 +76,16 @@ def deficiencies(
 ) -> Tensor:  # fmt: skip
     """ρ (n, 2, k) for mean (n, 2, 2), std, yaw and needed (n, 2), patch (p, 2) and points (2, k, 2)."""
     out = torch.empty(*std.shape, points.shape[1], device=terrain.device)
-    stream = wp.stream_from_torch(torch.cuda.current_stream(out.device)) if out.is_cuda else None
     ground = _filled(Facets(), facets=terrain.facets, facet_count=terrain.facet_count, floor=terrain.floor)
     landings = _filled(WarpLandings(), mean=mean, std=std, yaw=yaw, needed=needed)
     sampling = _filled(WarpSampling(), patch=patch, points=points)
     sampling.tolerance = tolerance
-    wp.launch(
-        land,
-        dim=tuple(out.shape),
-        inputs=[ground, landings, sampling],
-        outputs=[wp.from_torch(out)],
-        device=wp.device_from_torch(out.device),
-        stream=stream,
-        record_tape=False,
-    )
+    bridge.launch(land, tuple(out.shape), [ground, landings, sampling], [bridge.array(out)], terrain.device)
     return out
 
 
 def _filled(struct: Any, **tensors: Tensor) -> Any:
     """The struct with these tensors as its arrays."""
     for name, tensor in tensors.items():
-        setattr(struct, name, wp.from_torch(tensor))
+        setattr(struct, name, bridge.array(tensor))
     return struct

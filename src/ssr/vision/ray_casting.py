@@ -12,9 +12,6 @@ import warp as wp
 
 from ssr.vision.solids import BOX, CAPSULE, SPHERE
 
-wp.config.log_level = wp.LOG_ERROR
-wp.init()
-
 NEVER = wp.constant(1.0e9)  # m, further than anything
 
 

@@ -168,11 +168,14 @@ class _Warp:
     def __init__(self, solids: LinkSolids, near: float, far: float, device: torch.device) -> None:
         import warp as wp
 
+        from ssr import bridge
         from ssr.vision import ray_casting
 
         self._wp: Any = wp
+        self._bridge = bridge
+        self._at = device
         self._kernels: Any = ray_casting
-        self._device = wp.device_from_torch(str(device))
+        self._device = bridge.device_of(device)
         self._range = (near, far)
         self._solids = len(solids.kind)
         types = (wp.int32, wp.int32, wp.vec3, wp.mat33, wp.vec3, wp.vec3)
@@ -190,36 +193,32 @@ class _Warp:
         self, out, camera_position, camera_quaternion, tan_half_fov, boxes, count,
         link_position, link_quaternion, env_ids,
     ) -> None:  # fmt: skip
-        wp = self._wp
+        wp, array = self._wp, self._bridge.array
         images, pool = len(env_ids), boxes.shape[1]
         solids = pool + self._solids
         if self._frames.shape[0] < images or self._frames.shape[1] != solids:
             self._reserve(images, solids)
         frames, bounds = self._frames[:images], self._bounds[:images]
-        view = lambda x, kind, dtype=torch.float32: wp.from_torch(x.detach().to(dtype).contiguous(), kind)
+        view = lambda x, kind, dtype=torch.float32: array(x.detach().to(dtype).contiguous(), kind)
         worlds = view(env_ids, wp.int64, torch.int64)
-        stream = None
-        if out.is_cuda:
-            stream = wp.stream_from_torch(torch.cuda.current_stream(out.device))
-        launch = {"device": self._device, "stream": stream, "record_tape": False}
-        wp.launch(
+        self._bridge.launch(
             self._kernels.place,
-            dim=(images, solids),
-            inputs=[
+            (images, solids),
+            [
                 view(camera_position, wp.vec3), view(camera_quaternion, wp.vec4), worlds,
                 view(boxes, wp.float32), view(link_position, wp.vec3), view(link_quaternion, wp.vec4),
                 self._shapes,
             ],
-            outputs=[frames, bounds],
-            **launch,
+            [frames, bounds],
+            self._at,
         )  # fmt: skip
-        wp.launch(
+        self._bridge.launch(
             self._kernels.cast,
-            dim=tuple(out.shape),
-            inputs=[
+            tuple(out.shape),
+            [
                 frames, bounds, view(tan_half_fov, wp.vec2), worlds, view(count, wp.int32, torch.int32),
                 pool, *self._range,
             ],
-            outputs=[wp.from_torch(out, wp.float32)],
-            **launch,
+            [array(out, wp.float32)],
+            self._at,
         )  # fmt: skip
