@@ -68,7 +68,7 @@ def test_the_engine_of_a_configuration_simulates_training_and_trials(monkeypatch
         asked.append((config.engine, device))
         return MujocoSimulator(robot, num_envs, config=config, **rest)
 
-    with pytest.raises(UserError, match=r"^Unknown physics engine: 'bullet'\. Known: mujoco\.$"):
+    with pytest.raises(UserError, match=r"^Unknown physics engine: 'bullet'\. Known: mujoco, warp, auto\.$"):
         replace(tiny, env=replace(tiny.env, engine="bullet"))
     monkeypatch.setitem(engines.ENGINES, "bullet", ("cpu",))
     monkeypatch.setattr("ssr.task.env.make_simulator", another)
@@ -79,6 +79,9 @@ def test_the_engine_of_a_configuration_simulates_training_and_trials(monkeypatch
     tried = replace(subject.load("scripted:stand"), physics=PhysicsConfig(engine="bullet"))
     run_trials(tried, Course.of("flat"), Conditions(seconds=0.1), 0, 1, chunk=1)
     assert asked == [("bullet", "cpu")] * 2
+    stress = Conditions(seconds=0.1, engine="warp")
+    run_trials(tried, Course.of("flat"), stress, 0, 1, chunk=1)
+    assert asked[2:] == [("warp", "cpu")] and stress.label == "engine-warp"
 
 
 def test_an_unknown_algorithm_is_one_line(tmp_path):

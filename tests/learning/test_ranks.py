@@ -8,7 +8,7 @@ import rank_work
 import torch
 
 from ssr.errors import UserError
-from ssr.learning.distribution import launch, rank_count
+from ssr.learning.distribution import device_of, launch, rank_count
 from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
 
@@ -52,3 +52,34 @@ def test_number_of_ranks(tiny):
     assert rank_count(replace(tiny, ranks=0, device="cpu")) >= 1
     with pytest.raises(UserError, match="ranks -1: expected"):
         replace(tiny, ranks=-1)
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("cuda", r"^No CUDA device found\. Use --device cpu, or see `ssr doctor`\.$"),
+        ("cuda:0", r"^No CUDA device found"),
+        ("gpu", r"^Unknown device: 'gpu'\. Known: auto, cpu, cuda, cuda:0"),
+    ],
+)
+def test_a_device_that_is_not_there_is_one_clear_line(tiny, monkeypatch, device, said):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match=said) as caught:
+        device_of(replace(tiny, device=device))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_rank_has_a_gpu_of_its_own_and_says_which(tiny, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    assert [device_of(replace(tiny, device=d)) for d in ("auto", "cuda", "cuda:0")] == [
+        "cuda:1",
+        "cuda:1",
+        "cuda:0",
+    ]
+    assert [rank_count(replace(tiny, device=d, ranks=0)) for d in ("cuda", "cuda:0")] == [2, 1]
+    with pytest.raises(UserError, match=r"^--ranks 3: each needs a GPU of its own, and there are 2\.$"):
+        rank_count(replace(tiny, device="cuda", ranks=3))
+    with pytest.raises(UserError, match=r"^No device cuda:2: this machine has 2 of them\.$"):
+        device_of(replace(tiny, device="cuda:2"))

@@ -15,6 +15,7 @@ from ssr.robots import load
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics
 from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.tile import Tile
 
 ROBOT = load("x2")
 DEFAULT = torch.tensor(ROBOT.values("default"), dtype=torch.float32)
@@ -22,10 +23,10 @@ DEFAULT = torch.tensor(ROBOT.values("default"), dtype=torch.float32)
 
 @pytest.fixture(params=list(ENGINES))
 def make(request):
-    def simulator(count: int, **settings: object) -> Simulator:
-        config = PhysicsConfig(engine=request.param, **settings)
-        made = make_simulator(ROBOT, count, pool=TILE_POOL, config=config, threads=1)
-        made.place(torch.arange(count), [make_tile("flat")] * count)
+    def simulator(count: int, tile: Tile | None = None) -> Simulator:
+        tile, config = tile or make_tile("flat"), PhysicsConfig(engine=request.param)
+        made = make_simulator(ROBOT, count, pool=TILE_POOL, config=config, threads=1, loose=tile.loose)
+        made.place(torch.arange(count), [tile] * count)
         made.reset(torch.arange(count), standing(ROBOT, count))
         return made
 
@@ -127,3 +128,32 @@ def test_a_robot_lying_on_stairs_fits_into_the_room_for_contacts(make) -> None:
         simulator.step(DEFAULT + torch.randn(4, len(DEFAULT), generator=generator), 4)
     assert (simulator.state().gravity[:, 2] > -0.7).any(), "somebody must have fallen"
     assert simulator.overflows == before
+
+
+def test_a_pallet_lies_where_its_tile_has_it_until_a_robot_is_in_its_way(make) -> None:
+    tile = make_tile("pallets", setting=(0.1, 0.3), rng=np.random.default_rng(0))
+    simulator = make(2, tile)
+    ids, first = torch.arange(2), tile.loose[0].box.center
+    simulator.reset(ids, standing(ROBOT, 2))
+    hold(simulator, 10)
+    lying = simulator.link_poses()[0][:, simulator.link_names.index("loose_0")]
+    assert torch.allclose(lying, torch.tensor(first).repeat(2, 1).float(), atol=5e-3)
+    pose = standing(ROBOT, 2)
+    pose.base_position[1, 0], pose.base_velocity[1, 0] = first[0] - 0.75, 3.0
+    simulator.reset(ids, pose)
+    hold(simulator, 20)
+    left, pushed = simulator.link_poses()[0][:, simulator.link_names.index("loose_0"), 0].tolist()
+    assert left == pytest.approx(first[0], abs=5e-3) and pushed > first[0] + 0.01
+
+
+def test_boxes_with_a_friction_of_their_own_keep_it(make) -> None:
+    """On a slope of one's own ice a robot slides, whatever friction its world drew."""
+    icy = make_tile("slope", setting=(20.0,))
+    icy = replace(icy, boxes=tuple(replace(box, friction=0.1) for box in icy.boxes))
+    simulator, ids = make(2), torch.arange(2)
+    simulator.place(ids, [icy, make_tile("slope", setting=(20.0,))])
+    simulator.randomize(ids, neutral(simulator, 2))
+    simulator.reset(ids, standing(ROBOT, 2, x=4.0, ground=4.0 * math.tan(math.radians(20.0)) + 0.01))
+    hold(simulator, 30)
+    slid, held = (4.0382 - simulator.state().sole_position[:, :, 0].mean(-1)).tolist()
+    assert slid > held + 0.1

@@ -15,12 +15,12 @@ from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.task.config import RandomizationConfig
 from ssr.task.randomization import draw_dynamics
-from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.making import make_tile
 from ssr.terrain.registry import all_kinds
 
 ROBOT = load("x2")
 DEFAULT = torch.tensor(ROBOT.values("default"), dtype=torch.float32)
-WORLDS = 64
+WORLDS, POOL = 64, 120
 SUBSTEPS = (1, 49)
 AS_TRAINED = PhysicsConfig()
 CONVERGED = PhysicsConfig(iterations=20, line_search_iterations=50)
@@ -43,10 +43,10 @@ def course() -> Course:
     generator, rng = torch.Generator().manual_seed(3), np.random.default_rng(5)
     kinds = [KINDS[i % len(KINDS)] for i in range(WORLDS)]
     tiles = [
-        make_tile(kind, **({} if kind == "flat" else {"level": i * 20 // WORLDS}), rng=rng)
+        make_tile(kind, **({} if kind == "flat" else {"level": i * 20 // WORLDS}), rng=rng).at_rest()
         for i, kind in enumerate(kinds)
     ]
-    simulator = MujocoSimulator(ROBOT, WORLDS, pool=TILE_POOL, threads=1)
+    simulator = MujocoSimulator(ROBOT, WORLDS, pool=POOL, threads=1)
     bodies = len(simulator.body_names)
     dynamics = draw_dynamics(WORLDS, bodies, len(DEFAULT), RandomizationConfig(), 1.0, generator)
     ground = torch.tensor([tile.heights(np.array([[1.5, 0.0]]))[0].clip(-0.2, 1.0) for tile in tiles])
@@ -68,7 +68,7 @@ def course() -> Course:
 @cache
 def expected(config: PhysicsConfig) -> list[PhysicsState]:
     """MuJoCo's states after so many `SUBSTEPS` each."""
-    simulator = MujocoSimulator(ROBOT, WORLDS, pool=TILE_POOL, threads=1, config=config)
+    simulator = MujocoSimulator(ROBOT, WORLDS, pool=POOL, threads=1, config=config)
     simulator.place(EVERYWHERE, course().tiles)
     simulator.randomize(EVERYWHERE, course().dynamics)
     for name, values in course().start.items():
@@ -81,7 +81,7 @@ def expected(config: PhysicsConfig) -> list[PhysicsState]:
 
 
 def prepared(config: PhysicsConfig = AS_TRAINED) -> WarpSimulator:
-    simulator = WarpSimulator(ROBOT, WORLDS, pool=TILE_POOL, config=config)
+    simulator = WarpSimulator(ROBOT, WORLDS, pool=POOL, config=config)
     simulator.randomize(EVERYWHERE, course().dynamics)
     simulator.place(EVERYWHERE, course().tiles)
     for name, values in course().start.items():
@@ -140,7 +140,7 @@ def test_the_engines_agree_as_trained() -> None:
 def test_terrain_moved_without_its_geoms_poses_would_be_noticed() -> None:
     simulator = prepared()
     for name in ("geom_xpos", "geom_xmat"):
-        made = WarpSimulator(ROBOT, 1, pool=TILE_POOL)._now[name]
+        made = WarpSimulator(ROBOT, 1, pool=POOL)._now[name]
         simulator._now[name][:, simulator._terrain] = made[:, simulator._terrain]
     simulator.step(course().targets, 1)
     assert not np.array_equal(contacts_of(simulator), course().contacts)
