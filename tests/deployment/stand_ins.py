@@ -11,7 +11,8 @@ import torch
 
 from ssr.deployment.config import ControllerConfig, StandConfig
 from ssr.deployment.contract import Contract
-from ssr.deployment.controller import Controller, JointTargets, Phase
+from ssr.deployment.controller import Controller, Phase
+from ssr.deployment.gate import JointTargets
 from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3, stamp
 from ssr.deployment.thinking import Immediate
 from ssr.export.policy import export, make_contract
@@ -118,7 +119,7 @@ class Bench:
             Header(stamp(self.ticks), ""),
             Quaternion(),
             zero,
-            Vector3(0.1, 0.2, 0.3),
+            Vector3(0.1, 0.2, 0.3 + self.rng.uniform(-1e-3, 1e-3)),
             zero,
             Vector3(),
             zero,

@@ -46,7 +46,7 @@ def test_the_way_is_idle_stand_walk_damp_idle(contract: Contract) -> None:
 
 def test_standing_up_begins_where_the_joints_are(contract: Contract) -> None:
     bench = Bench(contract)
-    bench.position = bench.position + 0.3
+    bench.position = bench.position + 0.15
     bench.tick(5)
     bench.controller.request(bench.now, "stand")
     first = bench.tick()
@@ -310,3 +310,32 @@ def test_a_looser_watch_can_be_asked_for(contract: Contract) -> None:
     bench.says["joints"] = False
     bench.tick(90)
     assert bench.controller.phase is Phase.WALK
+
+
+def test_one_impossible_message_among_good_ones_is_enough(contract: Contract) -> None:
+    """Several arrive between two commands; not only the newest counts."""
+    for spoil in (
+        lambda bench: bench.controller.hear_joints(
+            bench.now, replace(bench.joints(), position=np.full(len(bench.names), np.nan))
+        ),
+        lambda bench: bench.controller.hear_imu(
+            bench.now, replace(bench.imu(), angular_velocity=Vector3(np.nan, 0.0, 0.0))
+        ),
+    ):
+        bench = Bench(contract).walk()
+        spoil(bench)
+        bench.tick()
+        assert bench.controller.phase is Phase.DAMP and "not finite" in bench.controller.reason
+
+
+def test_a_walking_robot_is_believed_though_messages_come_in_bursts(contract: Contract) -> None:
+    bench = Bench(contract).walk()
+    speed = 0.9 * np.array(contract.values("max_velocity"))
+    for number in range(300):
+        bench.position = np.array(contract.values("default")) + 0.1 * np.sin(speed / 0.1 * number * 0.001)
+        bench.says["joints"] = number % 8 == 7  # eight at once
+        if bench.says["joints"]:
+            for _ in range(8):
+                bench.controller.hear_joints(bench.now, bench.joints())
+        bench.tick()
+    assert bench.controller.phase is Phase.WALK, bench.controller.reason

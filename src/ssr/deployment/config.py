@@ -60,7 +60,11 @@ class SafetyConfig:
     imu_timeout: Annotated[float, Within(0.002, 1.0)] = 0.02  #: s without a valid IMU message
     depth_timeout: Annotated[float, Within(0.02, 5.0)] = 0.3  #: s without a new image while walking
     frozen_timeout: Annotated[float, Within(0.005, 0.5)] = 0.05
-    """Seconds of joint states that repeat each other to the last bit."""
+    """Seconds of joint states or IMU messages that repeat each other to the last bit."""
+    max_rotation: Annotated[float, Within(1.0, 35.0)] = 20.0
+    """Of the base, rad/s: a fall stays below 10, and few gyros can report more than 35."""
+    max_acceleration: Annotated[float, Within(20.0, 400.0)] = 200.0
+    """Of the base, m/s², where the IMU reports it: few can report more."""
     max_tilt: Annotated[float, Within(0.1, 1.6)] = 1.0  #: rad
     position_margin: Annotated[float, Within(0.0, 1.0)] = 0.5  #: rad beyond a joint's limits
     velocity_factor: Annotated[float, Within(1.0, 5.0)] = 3.0  #: of a joint's greatest velocity

@@ -16,6 +16,7 @@ import numpy as np
 
 from ssr.deployment.config import ControllerConfig
 from ssr.deployment.contract import Contract
+from ssr.deployment.gate import REACH, JointTargets
 from ssr.deployment.messages import Imu, JointState, Twist
 from ssr.deployment.proprioception import Proprioception
 from ssr.deployment.robot_state import JointOrder, read_attitude
@@ -23,23 +24,12 @@ from ssr.deployment.safety import NEVER, RobotSenses
 from ssr.deployment.thinking import Thinker
 from ssr.errors import UserError
 
-TARGET_REACH = 1.5  #: × the deflection at which a motor gives all its torque, beyond a joint's range
-
 
 class Phase(StrEnum):
     IDLE = "idle"  #: limp
     STAND = "stand"  #: into the default pose, stiffly
     WALK = "walk"  #: the policy acts
     DAMP = "damp"  #: no stiffness, until an operator asks for idle
-
-
-@dataclass(frozen=True, kw_only=True)
-class JointTargets:
-    """What the joints are to do, in the contract's order."""
-
-    position: np.ndarray  #: (J,) rad
-    stiffness: np.ndarray  #: (J,) N m/rad
-    damping: np.ndarray  #: (J,) N m s/rad
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +57,7 @@ class Controller:
         self._kp, self._kd = array("kp"), array("kd")
         # Policies ask for torque with targets beyond a joint's range; cut there, the ankles would lose what
         # they balance with. Beyond this reach nothing is lost: a motor, even a weak one, is at its limit.
-        reach = TARGET_REACH * array("max_torque") / self._kp
+        reach = REACH * array("max_torque") / self._kp
         self._lowest, self._highest = array("lower") - reach, array("upper") + reach
         self._velocity, self._velocity_at = np.zeros(3), NEVER
         self._target: np.ndarray | None = None  #: the policy's, once it has acted
@@ -80,23 +70,25 @@ class Controller:
         try:
             joints = self._order.read(message)
         except UserError as error:
-            self._damp(str(error))
+            self.stop(str(error))
             return
         if joints is None:
             self.counts["malformed"] += 1
         else:
-            self.senses.hear_joints(now, joints)
+            self._doubt(self.senses.hear_joints(now, joints))
 
     def hear_imu(self, now: float, message: Imu) -> None:
         attitude = read_attitude(message)
         if attitude is None:
             self.counts["malformed"] += 1
         else:
-            self.senses.hear_attitude(now, attitude)
+            self._doubt(self.senses.hear_attitude(now, attitude))
 
     def hear_depth(self, now: float, stamp: int, image: np.ndarray) -> None:
         """image (rows, columns) in m, as the camera pipeline gives it; stamp: when it was taken, in ns."""
-        self.senses.hear_depth(now, stamp, image)
+        fault = self.senses.hear_depth(now, stamp, image)
+        if self.phase is Phase.WALK:
+            self._doubt(fault)
 
     def hear_velocity(self, now: float, message: Twist) -> None:
         """v_x, v_y in m/s and yaw rate in rad/s, base axes; kept within what training knew."""
@@ -110,7 +102,7 @@ class Controller:
     def request(self, now: float, wanted: str) -> str:
         """An operator's wish; the answer is empty if it is granted, else the reason why not."""
         if wanted == Phase.DAMP:
-            self._damp("asked for")
+            self.stop("asked for")
             return ""
         if wanted == self.phase:
             return ""
@@ -133,7 +125,8 @@ class Controller:
             return f"can stand up from idle only, not from {self.phase}"
         assert self.senses.joints is not None
         self.phase, self.reason = Phase.STAND, ""
-        self._stand_from, self._stand_at = self.senses.joints.position, now
+        limits = (np.array(self.contract.values(name)) for name in ("lower", "upper"))
+        self._stand_from, self._stand_at = np.clip(self.senses.joints.position, *limits), now
         return ""
 
     def _walk(self, now: float) -> str:
@@ -177,7 +170,7 @@ class Controller:
         if fault is None and self.phase is Phase.WALK:
             fault = self.senses.depth_fault(now) or self._slowness()
         if fault is not None:
-            self._damp(fault)
+            self.stop(fault)
 
     def _miss(self, control_steps: int) -> None:
         self._missed += control_steps
@@ -213,7 +206,7 @@ class Controller:
             return
         self._waiting, self._missed = False, 0
         if not np.isfinite(action).all():
-            self._damp("the policy gave a number that is not finite")
+            self.stop("the policy gave a number that is not finite")
             return
         self.last_action = action.astype(np.float64)
         wanted = self._default + self._scale * self.last_action
@@ -225,7 +218,13 @@ class Controller:
         late = now - self._velocity_at > self.config.safety.velocity_timeout
         return np.zeros(3) if late else self._velocity
 
-    def _damp(self, reason: str) -> None:
+    def _doubt(self, fault: str | None) -> None:
+        """One message that cannot be true is enough, even if a good one follows before the next command."""
+        if fault is not None and self.phase in (Phase.STAND, Phase.WALK):
+            self.stop(fault)
+
+    def stop(self, reason: str) -> None:
+        """Damp; the first reason is the one that is told."""
         if self.phase is not Phase.DAMP:
             self.phase, self.reason = Phase.DAMP, reason
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ssr import rotation
 from ssr.deployment.contract import Contract, check_joint_names
-from ssr.deployment.messages import Imu, JointState
+from ssr.deployment.messages import Imu, JointState, nanoseconds
 
 UNIT_TOLERANCE = 0.05  #: how far from 1 the length of an orientation may be
 
@@ -20,6 +20,7 @@ class Joints:
 
     position: np.ndarray  #: (J,) rad
     velocity: np.ndarray  #: (J,) rad/s
+    stamp: int = 0  #: ns, by the robot's clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,8 @@ class Attitude:
 
     gravity: np.ndarray  #: (3,) unit vector
     angular_velocity: np.ndarray  #: (3,) rad/s
+    acceleration: np.ndarray  #: (3,) m/s²; zero from an IMU that does not report it
+    stamp: int = 0  #: ns, by the robot's clock
 
     @property
     def tilt(self) -> float:
@@ -55,13 +58,19 @@ class JointOrder:
         return Joints(
             position=np.asarray(message.position)[self._index],
             velocity=np.asarray(message.velocity)[self._index],
+            stamp=nanoseconds(message.header.stamp),
         )
 
 
 def read_attitude(message: Imu) -> Attitude | None:
     """None if the orientation is not one. Numbers that are not finite are passed on for safety to see."""
-    q, rate = message.orientation, message.angular_velocity
+    q, rate, acceleration = message.orientation, message.angular_velocity, message.linear_acceleration
     quaternion = np.array([q.w, q.x, q.y, q.z])
     if abs(quaternion @ quaternion - 1.0) > UNIT_TOLERANCE:
         return None
-    return Attitude(gravity=rotation.gravity(quaternion), angular_velocity=np.array([rate.x, rate.y, rate.z]))
+    return Attitude(
+        gravity=rotation.gravity(quaternion),
+        angular_velocity=np.array([rate.x, rate.y, rate.z]),
+        acceleration=np.array([acceleration.x, acceleration.y, acceleration.z]),
+        stamp=nanoseconds(message.header.stamp),
+    )

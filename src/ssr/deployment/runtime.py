@@ -15,9 +15,10 @@ import numpy as np
 
 from ssr.deployment.config import DeployConfig
 from ssr.deployment.contract import as_dict, check_joint_names
-from ssr.deployment.controller import Controller, JointTargets, Phase
+from ssr.deployment.controller import Controller, Phase
 from ssr.deployment.depth_input import Camera, DepthInput, RealSenseCamera, Seen, TopicCamera
 from ssr.deployment.exported import Exported
+from ssr.deployment.gate import Gate, JointTargets
 from ssr.deployment.keyboard import HELP, Keyboard
 from ssr.deployment.messages import (
     Float32MultiArray,
@@ -75,6 +76,7 @@ class Runtime:
         self.statuses = self.network.writer(names.status, String)
         self._thinker = Background(OnnxPolicy(exported))
         self.controller = Controller(self.contract, self._thinker, config.controller)
+        self.gate = Gate(self.contract)
         self._run = run
         self._running = True
         self._last_seen: Seen | None = None
@@ -199,10 +201,10 @@ class Runtime:
     def _listen(self, now: float) -> None:
         topics, controller = self.config.topics, self.controller
         joints, imu = self.joints.take(), self.imu.take()
-        if joints:
-            controller.hear_joints(now, joints[-1])
-        if imu:
-            controller.hear_imu(now, imu[-1])
+        for said in joints:
+            controller.hear_joints(now, said)
+        for felt in imu:
+            controller.hear_imu(now, felt)
         seen = self.depth.latest
         if seen is not None and seen is not self._last_seen:
             self._last_seen = seen
@@ -231,7 +233,10 @@ class Runtime:
                 why = self.depth.trouble() if "depth" in answer else ""
                 self.say(f"not now: {answer}" + (f" ({why})" if why else ""))
 
-    def _send(self, targets: JointTargets) -> None:
+    def _send(self, wanted: JointTargets) -> None:
+        targets, refused = self.gate.passed(wanted)
+        if refused:
+            self.controller.stop(refused)
         message = JointCommand(
             Header(stamp(), ""),
             self.contract.joint_names,

@@ -10,8 +10,10 @@ from ssr.ranges import Seed, Within, settings
 
 Gantry = Literal["release", "hold", "none"]
 FaultKind = Literal[
-    "none", "silent-joints", "frozen-joints", "nan-joint", "silent-imu", "silent-depth", "frozen-depth",
-    "malformed", "clock-jump", "loss",
+    "none", "silent-joints", "frozen-joints", "nan-joint", "jumping-joint", "racing-joint",
+    "joints-backwards", "silent-imu", "frozen-imu", "nan-imu", "spinning-imu", "heavy-imu", "bent-imu",
+    "jumping-imu", "imu-backwards", "silent-depth", "frozen-depth", "depth-backwards", "malformed",
+    "clock-jump", "loss",
 ]  # fmt: skip
 
 

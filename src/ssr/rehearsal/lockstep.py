@@ -12,6 +12,7 @@ from ssr.deployment.controller import Controller, Phase
 from ssr.deployment.depth_messages import as_image, image_message
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
 from ssr.deployment.exported import Exported
+from ssr.deployment.gate import Gate
 from ssr.deployment.messages import Twist, Vector3, nanoseconds
 from ssr.deployment.onnx_policy import OnnxPolicy
 from ssr.deployment.thinking import Immediate
@@ -70,6 +71,7 @@ class Lockstep:
         self.camera = SimulatedCamera(robot, tile, training.camera, self.luck.camera if self.luck else None)
         self.eye = Eye(self.contract.camera)
         self.controller = Controller(self.contract, Immediate(OnnxPolicy(exported)), config)
+        self.gate = Gate(self.contract)
         self.fault = fault or Fault()
         self.ticks = 0
         self._frame_ticks = self.contract.commands_per_action * self.contract.camera.period
@@ -108,7 +110,9 @@ class Lockstep:
 
     def tick(self) -> None:
         self.listen()
-        targets = self.controller.tick(self.now, self.ticks)
+        targets, refused = self.gate.passed(self.controller.tick(self.now, self.ticks))
+        if refused:
+            self.controller.stop(refused)
         names = self.contract.joint_names
         self.robot.motors.command(
             self.robot.time, names, targets.position, targets.stiffness, targets.damping
