@@ -1,6 +1,7 @@
 """What is shown of training is complete, on a terminal and in a log file."""
 
 import io
+import re
 from math import inf
 
 import pytest
@@ -22,8 +23,14 @@ def test_plain_lines_where_there_is_no_terminal():
     stream = io.StringIO()
     with Display(10, 0, stream, every=0.0) as display:
         display.show(METRICS)
-    text = stream.getvalue()
-    assert text.count("\n") == 1 and "\x1b" not in text
+        display.show(METRICS)
+    legend = [line for line in stream.getvalue().splitlines() if line.startswith("#")]
+    lines = [line for line in stream.getvalue().splitlines() if not line.startswith("#")]
+    assert len(lines) == 2 and "\x1b" not in stream.getvalue()
+    assert max(map(len, legend)) < 110 and "st stairs" in "".join(legend)
+    for word in re.findall(r"[a-z]{3,}(?= [–\d])", lines[0]):
+        assert word in "".join(legend), f"{word} is not explained"
+    text = lines[0]
     for part in (
         "3/10",
         "2,346 steps/s",

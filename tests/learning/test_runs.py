@@ -65,6 +65,8 @@ def test_smoke_run_learns_and_leaves_a_complete_directory(tmp_path):
     after = load_file(checkpoint.choose(more) / "rank0.safetensors")
     moved = (before["actor.std"] - after["/algorithm/networks/actor.std"]).abs().max()
     assert moved < 0.05, "goes on from the weights, not from scratch"
+    one = metrics[0]["total_steps"]
+    assert read_metrics(more)[0]["total_steps"] == metrics[-1]["total_steps"] + one, "all steps are counted"
 
 
 def test_a_killed_run_goes_on_bit_for_bit(tmp_path):

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "deploy": "run an exported policy on a robot",
     "robot-sim": "a simulated robot behind the topics of a real one",
     "sim2sim": "an exported policy on the simulated robot, success per terrain",
+    "completion": "what a shell needs to complete commands and options",
     "bench": "measure: env, depth, networks, train, deploy",
 }
 

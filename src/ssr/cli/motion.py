@@ -21,7 +21,7 @@ from ssr.motion.clip import Clip, Column
 from ssr.motion.dataset import MotionDataset
 from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
-from ssr.motion.report import gait_table, quality_table, seconds_table, speed_table
+from ssr.motion.report import gait_table, left_out_table, quality_table, seconds_table, speed_table
 from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec
 
@@ -172,7 +172,7 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
             ground=command.ground,
             progress=lambda frame: bar.update(task, completed=frame),
         )
-    _console().print(quality_table([c.quality for c in clips]))
+    _show_quality(_console(), [c.quality for c in clips])
     written = clips if command.all else [c for c in clips if c.quality.kept]
     out = command.out or Path(f"{recording.name}.{robot.name}.npz")
     if not written:
@@ -264,13 +264,19 @@ def _report(command: ReportOptions, robot: RobotSpec) -> int:
 
 
 def _console() -> Console:
-    """Wide enough for the tables, also where the output is not a terminal."""
-    return Console(width=max(Console().width, 130))
+    """As wide as the terminal, 80 columns where there is none."""
+    return Console(highlight=False)
 
 
 def _tables(rows: list[Quality], dataset: MotionDataset) -> None:
     console = _console()
-    console.print(quality_table(rows))
+    _show_quality(console, rows)
     console.print(seconds_table(dataset))
     console.print(speed_table(dataset))
     console.print(gait_table(dataset))
+
+
+def _show_quality(console: Console, rows: list[Quality]) -> None:
+    console.print(quality_table(rows))
+    if not all(row.kept for row in rows):
+        console.print(left_out_table(rows))

@@ -42,6 +42,8 @@ class Command:
     """Small checkpoint to start a new run from. Its settings apply unless --preset is given."""
     iteration: Annotated[int | None, Within(0, 100_000_000)] = None
     """With --resume: the checkpoint to go on from, instead of the newest."""
+    wandb: str | None = None
+    """Project of Weights & Biases that gets the metrics as well, if the package wandb is there."""
     explain: bool = False
     """Print where the preset departs from the paper, and stop."""
     config: Annotated[TrainConfig, tyro.conf.arg(name="")] = field(default_factory=TrainConfig)
@@ -67,18 +69,27 @@ def run(argv: list[str]) -> int:
     if small is not None and name is None:
         base = runner.continued(small)
     command = tyro.cli(
-        Command, prog="ssr train", description=DESCRIPTION, args=argv, default=Command(config=base)
+        Command,
+        prog="ssr train",
+        description=DESCRIPTION,
+        args=argv,
+        default=Command(config=base),
+        config=(tyro.conf.FlagCreatePairsOff,),
     )
     if command.explain:
         print(presets.table(command.config.preset))
         return 0
+    if command.wandb:
+        from ssr.learning import wandb_log
+
+        wandb_log.ask_for(command.wandb)
     given = {word.partition("=")[0] for word in argv if word.startswith("--")}
     if command.recipe is not None:
         return _cook(command, given)
     if command.from_stage is not None:
         raise UserError("--from-stage goes with --recipe.")
     if command.resume is not None:
-        refused = given - {"--resume", "--iteration", "--run.iterations"}
+        refused = given - {"--resume", "--iteration", "--wandb", "--run.iterations"}
         if refused:
             raise UserError(
                 f"--resume goes on with the run's own settings; leave out {', '.join(sorted(refused))}. "
@@ -106,7 +117,7 @@ def _cook(command: Command, given: set[str]) -> int:
     from ssr.learning import recipe, stages
     from ssr.learning.distribution import under_torchrun
 
-    refused = given - {"--recipe", "--run", "--from-stage", "--seed"}
+    refused = given - {"--recipe", "--wandb", "--run", "--from-stage", "--seed"}
     if refused:
         raise UserError(
             f"A recipe holds all settings; leave out {', '.join(sorted(refused))}. For others copy it, "

@@ -73,7 +73,10 @@ body { margin: 0 auto; max-width: 1120px; padding: 2.5rem 1.5rem 4rem; color: va
   font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 h1 { font-size: 1.7rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2.6rem 0 .6rem; }
 p, li { max-width: 75ch; } .soft { color: var(--soft); font-size: .9rem; }
-.scroll { overflow-x: auto; margin: .6rem 0; border: 1px solid var(--line); border-radius: 4px; }
+/* A shadow at the right edge says that there is more; the end of the table covers it. */
+.scroll { overflow-x: auto; margin: .6rem 0; border: 1px solid var(--line); border-radius: 4px;
+  background: linear-gradient(to left, #fff 45%, #fff0) right / 3rem 100% no-repeat local,
+    linear-gradient(to left, #1d273359, #1d273300) right / 1.1rem 100% no-repeat scroll; }
 .scroll::-webkit-scrollbar { height: 11px; background: var(--tint); }
 .scroll::-webkit-scrollbar-thumb { background: #9aa7b5; border-radius: 6px; border: 2px solid var(--tint); }
 th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
@@ -81,8 +84,12 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .38rem .6rem; text-align: right; white-space: nowrap; }
 th, td { border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
-thead th, thead th:first-child { background: var(--tint); font-weight: 600; white-space: normal;
+thead th { background: #e6ebf159; } thead th:first-child { background: var(--tint); }
+thead th { font-weight: 600; white-space: normal;
   vertical-align: bottom; }
+@media (max-width: 700px) { body { padding: 1.2rem .9rem 3rem; } th, td { padding: .34rem .45rem; }
+  th:first-child, td:first-child { max-width: 7.5rem; white-space: normal;
+    border-right: 1px solid var(--line); } }
 td small { color: var(--soft); display: block; font-size: .75rem; }
 tr.first td { border-top: 2px solid var(--line); }
 img { max-width: 100%; height: auto; display: block; margin: .4rem 0; }

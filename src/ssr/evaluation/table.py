@@ -65,6 +65,7 @@ SHORT = {
     "cadence": "steps\n1/s",
     "scatter": "spread\ncm",
 }
+ALONE_ONLY = ("walk_trials", "sfr_chance")  #: make room for the letter of a policy
 IN_REPORT_ONLY = ("stance_time", "lead_right", "style_reference", "walk_seconds")
 SHOWN_GAIT = tuple(column for column in (*GAIT, *WAY) if column.measure not in IN_REPORT_ONLY)
 
@@ -123,20 +124,28 @@ def _table(
     made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     made.add_column("strip", no_wrap=True)
     if several:
-        made.add_column("policy")
+        made.title = "\n".join(f"{letter}: {result.name}" for letter, result in lettered(results))
+        made.title_justify = "left"
+        made.add_column("", no_wrap=True)
+        columns = [column for column in columns if column.measure not in ALONE_ONLY]
     for column in columns:
         heading = SHORT.get(column.measure, f"{column.heading}\n{column.unit}")
         made.add_column(heading, justify="right", no_wrap=True)
     for course in courses if courses is not None else all_courses(results):
-        for result in results:
+        for letter, result in lettered(results):
             row = result.find(course)
             if row is None:
                 continue
             pairs = (texts(row, column) for column in columns)
             cells = [f"{value}\n[dim]{ends}[/dim]" if intervals else value for value, ends in pairs]
-            who = (result.name,) if several else ()
+            who = (letter,) if several else ()
             made.add_row(two_lines(course), *who, *cells)
     return made
+
+
+def lettered(results: Sequence[Results]) -> list[tuple[str, Results]]:
+    """`A`, `B`, …: names are often longer than a table has room for."""
+    return [(chr(ord("A") + k) if k < 26 else str(k + 1), result) for k, result in enumerate(results)]
 
 
 def two_lines(course: Course) -> str:

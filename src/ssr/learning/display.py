@@ -76,6 +76,19 @@ ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 
+LEGEND = f"""\
+# Each line: iteration/all, control steps per second, control steps in all, time left, then
+#   return      of locomotion/foothold/style over an episode; episode: its length in control steps
+#   track       measured ÷ commanded speed; steps: touchdowns per second
+#   level       0 to 19 by terrain type: {", ".join(f"{name[:2]} {name}" for name in TERRAIN_TYPES)}
+#   lr kl std   learning rate, change of the policy per update, noise of its actions
+#   boot ramp   share of the bootstrap rewards, and of the randomization
+#   rmse safe   error of imagined footholds (m); share of touchdowns with enough support
+#   latents     in use by the imagination; cadence: steps per second by terrain type
+#   edges       share of stair edges in the decoded height maps
+#   beyond Table 6: share of the reward that the paper's table does not have"""
+
+
 def _number(metrics: Mapping[str, float], key: str, form: str) -> str:
     value = metrics.get(key)
     if value is None:
@@ -170,6 +183,8 @@ class Display:
             self.progress.update(self.task, completed=iteration)
             self.live.update(Group(self.progress, panel(metrics)))
         elif now - self.last >= self.every or iteration == self.iterations:
+            if self.last == 0.0:
+                print(LEGEND, file=self.console.file)
             self.last = now
             rate = (iteration - self.first) / max(now - self.started, 1e-6)
             left = duration((self.iterations - iteration) / rate) if rate > 0 else "?"

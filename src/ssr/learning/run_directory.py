@@ -16,6 +16,7 @@ from ssr.learning import config_file
 from ssr.learning.algorithm import Policy
 from ssr.learning.config import TrainConfig
 from ssr.learning.packing import write_tensors
+from ssr.learning.wandb_log import WandbLog, project
 
 CONFIG, METRICS, SMALL, SNAPSHOTS = "config.json", "metrics.jsonl", "small.safetensors", "snapshots"
 
@@ -30,6 +31,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._board: SummaryWriter | None = None
+        self._elsewhere: WandbLog | None = None
 
     @staticmethod
     def create(path: Path, config: TrainConfig) -> RunDirectory:
@@ -57,6 +59,11 @@ class RunDirectory:
         kept = [json.dumps(row) + "\n" for row in read_metrics(self.path) if row["iteration"] <= iteration]
         write_text(path, "".join(kept))
 
+    def begin_log(self, config: TrainConfig) -> None:
+        """Also log to Weights & Biases, if that is asked for."""
+        if project():
+            self._elsewhere = WandbLog(self.path, config)
+
     def log(self, metrics: Mapping[str, float]) -> None:
         """One line of JSON and TensorBoard scalars per iteration; all numbers are finite."""
         with (self.path / METRICS).open("a") as file:
@@ -65,6 +72,8 @@ class RunDirectory:
             self._board = SummaryWriter(str(self.path), purge_step=int(metrics["iteration"]))
         for name, value in metrics.items():
             self._board.add_scalar(name, value, int(metrics["iteration"]))
+        if self._elsewhere is not None:
+            self._elsewhere.log(metrics)
 
     def snapshot(self, policy: Policy, iteration: int, config: TrainConfig) -> Path:
         """The weights to ship as of this iteration and their settings, for later evaluation."""
@@ -78,6 +87,8 @@ class RunDirectory:
     def close(self) -> None:
         if self._board is not None:
             self._board.close()
+        if self._elsewhere is not None:
+            self._elsewhere.close()
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:

@@ -100,4 +100,6 @@ def train(
             trainer.count(Counters(**state["counters"]))
             if ranks.first:
                 run.forget_after(trainer.iteration)
+        elif leg is None:  # a new run, but not the policy's first steps
+            trainer.count(replace(Counters(**state.get("counters", {})), iteration=0))
     return trainer.train(run, config, None if leg is None else leg.finished), trainer.counters

@@ -70,6 +70,8 @@ class Trainer:
         """
         settings, first = config.run, self.ranks.first
         ending = self._ending(config, self._said_before(run, finished) if first else None, stop=False)
+        if first:
+            run.begin_log(config)
         saved_at = time.monotonic()
         label = f"{self.stage[1]} " if self.stage else ""
         shown = Display(settings.iterations, self.iteration, shown=first, label=label)

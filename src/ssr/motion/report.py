@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ssr.motion.clip import COLUMNS, Clip
@@ -19,10 +20,18 @@ from ssr.symmetry.vectors import layouts
 GAIT_BIN = 0.2  #: m/s, of the gait table
 
 
+def _narrow(first: str, *, title: str) -> Table:
+    """A table for 80 columns whose first one names the row and stays whole."""
+    tight = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    table = Table(title=title, title_justify="left", **tight)  # type: ignore[arg-type]
+    table.add_column(first, no_wrap=True)
+    return table
+
+
 def quality_table(rows: list[Quality]) -> Table:
-    table = Table("clip", title="Quality", title_justify="left")
-    for name in ("s", "slip cm/s", "penetration cm", "key points cm", "limits"):
-        table.add_column(name, justify="right")
+    table = _narrow("clip", title="Quality")
+    for name in ("s", "slip\ncm/s", "into ground\ncm", "key points\ncm", "limits"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("kept")
     for q in rows:
         table.add_row(
@@ -32,30 +41,41 @@ def quality_table(rows: list[Quality]) -> Table:
             f"{100 * q.penetration_m:.2f}",
             f"{100 * q.keypoint_error_m:.2f}",
             str(q.limit_violations),
-            "yes" if q.kept else f"no: {q.reason}",
+            "yes" if q.kept else "no",
         )
+    return table
+
+
+def left_out_table(rows: list[Quality]) -> Table:
+    """What was not kept, and why."""
+    table = _narrow("clip", title="Left out")
+    table.add_column("because")
+    for q in rows:
+        if not q.kept:
+            table.add_row(q.clip, q.reason)
     return table
 
 
 def seconds_table(dataset: MotionDataset) -> Table:
     """Table 11: seconds per motion column and terrain type, mirrored copies not counted."""
     seconds = dataset.seconds()
-    table = Table("terrain type", title="Seconds (recorded + planned)", title_justify="left")
-    moving = [c for c in COLUMNS if c != "stand"]
-    for column in moving:
-        table.add_column(column, justify="right")
-    table.add_column("total", justify="right")
-    table.add_column("planned", justify="right")
-    for kind, columns in TABLE_11.items():
+    table = _narrow("motion", title="Seconds (recorded + planned)")
+    for kind in TABLE_11:
+        table.add_column(kind, justify="right", no_wrap=True)
+    for column in (c for c in COLUMNS if c != "stand"):
+        recorded, planned = seconds[column]
         cells = [
-            f"{seconds[c][0]:.0f} + {seconds[c][1]:.0f}{'*' if c == OWN[kind] else ''}"
-            if c in columns
-            else ""
-            for c in moving
+            f"{recorded:.0f} + {planned:.0f}{'*' if column == OWN[kind] else ''}" if column in columns else ""
+            for kind, columns in TABLE_11.items()
         ]
+        table.add_row(column, *cells)
+    totals, shares = [], []
+    for columns in TABLE_11.values():
         recorded, planned = (sum(seconds[c][k] for c in columns) for k in (0, 1))
-        share = planned / max(recorded + planned, 1e-9)
-        table.add_row(kind, *cells, f"{recorded + planned:.1f}", f"{100 * share:.0f} %")
+        totals.append(f"{recorded + planned:.1f}")
+        shares.append(f"{100 * planned / max(recorded + planned, 1e-9):.0f} %")
+    table.add_row("total", *totals)
+    table.add_row("planned", *shares)
     stand = seconds["stand"]
     table.caption = f"* the terrain's own motion · standing: {stand[0]:.0f} + {stand[1]:.0f} s in every set"
     return table
@@ -63,10 +83,10 @@ def seconds_table(dataset: MotionDataset) -> Table:
 
 def speed_table(dataset: MotionDataset) -> Table:
     """Per terrain type and speed: how often it is commanded, how often drawn, and seconds of own motion."""
-    table = Table("m/s", title="Speeds: % commanded | % drawn | s of own motion", title_justify="left")
+    table = _narrow("m/s", title="Speeds: % commanded | % drawn | s of own motion")
     histograms = {kind: speed_histogram(dataset, kind) for kind in TABLE_11}
     for kind in histograms:
-        table.add_column(kind, justify="right")
+        table.add_column(kind, justify="right", no_wrap=True)
     for k in range(LOWEST, HIGHEST + 1):
         cells = []
         for asked, drawn, seconds in histograms.values():
@@ -98,9 +118,9 @@ def speed_histogram(dataset: MotionDataset, kind: str) -> tuple[np.ndarray, np.n
 
 def gait_table(dataset: MotionDataset) -> Table:
     """How each kind of motion walks, by speed."""
-    table = Table("motion", title="Gait, by speed over the ground", title_justify="left")
+    table = _narrow("motion", title="Gait, by speed over the ground")
     for name in ("m/s", "clips", "steps/s", "step m", "knee °", "hip height %"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     groups: dict[tuple[str, int], list[ClipGait]] = {}
     for clip, measured in gaits(dataset):
         made = "planned" if clip.synthetic else "recorded"

@@ -76,7 +76,7 @@ def _table(eyes: Eyes) -> str:
         shown += map("<br>".join, by_camera(eyes, course))
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in (course.title, *shown)) + "</tr>")
     head, body = f"<thead><tr>{head}</tr></thead>", f"<tbody>{''.join(rows)}</tbody>"
-    return f"<div class='scroll'><table>{head}{body}</table></div>"
+    return f"<div class='scroll' tabindex='0'><table>{head}{body}</table></div>"
 
 
 def _head(name: str, unit: str) -> str:
