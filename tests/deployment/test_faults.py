@@ -127,7 +127,7 @@ def test_the_same_seed_is_the_same_trial_to_the_last_bit(policy: Exported) -> No
 
 def test_it_stands_up_from_the_gantry_and_stays_up() -> None:
     """Idle and limp on the hook, stiff, let down, on its own feet: for every robot."""
-    for name in ("x2", "dr02"):
+    for name in ("x2", "dr02", "g1"):
         robot = load(name)
         contract = stand_ins.contract(stand_ins.robot_config(name))
         bench = stand_ins.Bench(contract)

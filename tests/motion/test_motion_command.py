@@ -32,7 +32,7 @@ def folder(person: Solver, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("robot", ["x2", "dr02"])
+@pytest.mark.parametrize("robot", ["x2", "dr02", "g1"])
 def test_report_lists_every_clip_with_its_measures(robot: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["motion", "report", "--robot", robot, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -55,7 +55,7 @@ def test_all_other_networks_of_table_8(paper):
 
 @pytest.mark.parametrize("config", [NetworkConfig(), NetworkConfig.cpu()], ids=["paper", "cpu"])
 @pytest.mark.parametrize("equivariant", [True, False])
-@pytest.mark.parametrize("name", ["x2", "dr02"])
+@pytest.mark.parametrize("name", ["x2", "dr02", "g1"])
 @torch.no_grad()
 def test_shapes(name, config, equivariant):
     robot = load(name)

@@ -40,7 +40,7 @@ def mirrored_state(state: PhysicsState, robot) -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize("name", ["x2", "dr02"])
+@pytest.mark.parametrize("name", ["x2", "dr02", "g1"])
 def test_mirrored_state_dynamics_and_action_give_the_mirrored_next_state(name: str) -> None:
     robot, count = load(name), 42
     generator = torch.Generator().manual_seed(3)

@@ -10,11 +10,11 @@ from ssr import robots, rotation
 from ssr.robots.links import Link, merge_welded
 from ssr.robots.posture import stand
 
-BOTH = pytest.mark.parametrize("name", ["x2", "dr02"])
+EVERY = pytest.mark.parametrize("name", robots.names())
 GUARDS = {"right_foot_guard", "right_shank_guard", "left_foot_guard", "left_shank_guard"}
 
 
-@BOTH
+@EVERY
 def test_one_free_base_and_one_hinge_and_actuator_per_joint(name):
     robot = robots.load(name)
     model = robot.build().compile()
@@ -28,7 +28,7 @@ def test_one_free_base_and_one_hinge_and_actuator_per_joint(name):
     assert links <= {model.body(k).name for k in range(model.nbody)}
 
 
-@BOTH
+@EVERY
 def test_hinges_stop_at_the_joint_limits(name):
     """In the robot alone and after it was attached to a world that counts in degrees."""
     robot = robots.load(name)
@@ -41,7 +41,7 @@ def test_hinges_stop_at_the_joint_limits(name):
             assert model.jnt_limited[hinge.id]
 
 
-@BOTH
+@EVERY
 def test_an_actuator_is_a_pd_controller_within_its_torque_limit(name):
     robot = robots.load(name)
     model, data = stand(robot.build(), robot.joints)
@@ -57,7 +57,7 @@ def test_an_actuator_is_a_pd_controller_within_its_torque_limit(name):
             assert data.actuator_force[k] == pytest.approx(expected, rel=1e-9)
 
 
-@BOTH
+@EVERY
 def test_geoms_are_the_listed_shapes_and_four_guards(name):
     robot = robots.load(name)
     model = robot.build().compile()
@@ -77,7 +77,7 @@ def test_geoms_are_the_listed_shapes_and_four_guards(name):
         assert foot.conaffinity[0] == 1 and model.body(foot.bodyid[0]).name == link
 
 
-@BOTH
+@EVERY
 def test_only_the_two_legs_can_touch_each_other(name):
     model = robots.load(name).build().compile()
     bits = [(int(model.geom_contype[k]), int(model.geom_conaffinity[k])) for k in range(model.ngeom)]
@@ -94,13 +94,15 @@ def test_only_the_two_legs_can_touch_each_other(name):
     assert not any(bits[k][1] & terrain or bits[k][0] & terrain for k, n in enumerate(names) if n in GUARDS)
 
 
-@BOTH
+@EVERY
 def test_feet_together_push_each_other_apart(name):
     robot = robots.load(name)
     model, data = stand(robot.build(), robot.joints)
     assert data.ncon == 0
-    soles = [data.site(f"{side}_sole").xpos[1] for side in ("right", "left")]
-    inward = np.arcsin((soles[1] - soles[0] - 0.8 * robot.sole.width) / 2 / robot.standing_height)
+    soles = [data.site(f"{side}_sole").xpos for side in ("right", "left")]
+    hip = next(joint.name for joint in robot.joints if joint.role == "hip_roll")
+    leg = data.joint(hip).xanchor[2] - soles[0][2]
+    inward = np.arcsin((soles[1][1] - soles[0][1] - 0.8 * robot.sole.width) / 2 / leg)
     for joint in robot.joints:
         if joint.role == "hip_roll":
             data.joint(joint.name).qpos[0] = inward if joint.name.startswith("right") else -inward
@@ -111,7 +113,7 @@ def test_feet_together_push_each_other_apart(name):
     assert frozenset(("right_foot_guard", "left_foot_guard")) in touching
 
 
-@BOTH
+@EVERY
 def test_the_camera_looks_forward_and_down(name):
     robot = robots.load(name)
     model, data = stand(robot.build(), robot.joints)
@@ -125,7 +127,7 @@ def test_the_camera_looks_forward_and_down(name):
         np.testing.assert_allclose(frame.xpos, robot.camera.position, atol=1e-9)
 
 
-@BOTH
+@EVERY
 def test_the_camera_sits_in_the_open(name):
     """At least a centimetre from every shape, so that no near surface blinds it."""
     robot = robots.load(name)
@@ -147,7 +149,7 @@ def distance(kind: int, size: np.ndarray, point: np.ndarray) -> float:
     return float(np.linalg.norm(point - [0, 0, np.clip(point[2], -reach, reach)]) - size[0])
 
 
-@BOTH
+@EVERY
 def test_building_twice_gives_equal_but_separate_models(name):
     robot = robots.load(name)
     first, second = robot.build(), robot.build()

@@ -1,4 +1,4 @@
-"""What the two robots weigh, measure and can do, against the makers' figures and the paper's tables."""
+"""What the robots weigh, measure and can do, against the makers' figures and the paper's tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ssr.errors import UserError
 from ssr.robots.posture import measure, stand
 
 FACTS = Path(__file__).parents[3] / "shared" / "robots"
-BOTH = pytest.mark.parametrize("name", ["x2", "dr02"])
+EVERY = pytest.mark.parametrize("name", robots.names())
 
 TABLE_14 = {
     "hip_pitch": (120, 4, 0.25),
@@ -41,6 +41,21 @@ def test_dr02_weighs_what_its_maker_says():
     assert measure(robots.load("dr02")).mass == pytest.approx(67.575, abs=1e-3)
 
 
+def test_g1_weighs_what_its_maker_says():
+    assert measure(robots.load("g1")).mass == pytest.approx(33.341, abs=1e-3)
+
+
+def test_g1_measures_and_can_do_what_its_maker_says():
+    g1, size = robots.load("g1"), measure(robots.load("g1"))
+    assert size.height == pytest.approx(1.32, abs=0.01)
+    assert size.foot_distance == pytest.approx(2 * (0.06445 + 0.052 + 0.00215), abs=1e-3)
+    assert (len(g1.joints), len(g1.locked_joints)) == (21, 8)
+    knee = g1.joints[g1.joint_index("left_knee_joint")]
+    assert (knee.lower, knee.upper, knee.max_torque, knee.max_velocity) == (-0.08727, 2.8798, 139, 20)
+    ankle = g1.build().compile().joint("right_ankle_pitch_joint")
+    assert ankle.armature[0] == 0.007219  # two motors
+
+
 def test_heights_and_legs():
     x2, dr02 = measure(robots.load("x2")), measure(robots.load("dr02"))
     assert x2.height == pytest.approx(1.3236, abs=1e-3)  # 1.31 m in the paper
@@ -60,7 +75,7 @@ def test_joint_counts():
     assert set(x2.joint_names).isdisjoint(x2.locked_joints)
 
 
-@BOTH
+@EVERY
 def test_policy_order_is_appendix_b(name):
     robot = robots.load(name)
     roles = [*LEG, *LEG, "waist_yaw", *ARM, *ARM]
@@ -74,7 +89,7 @@ def test_x2_gains_and_scales_are_table_14():
         assert (joint.kp, joint.kd, joint.action_scale) == TABLE_14[joint.role], joint.name
 
 
-@BOTH
+@EVERY
 def test_mirror_signs_are_appendix_b(name):
     leg, arm = [1, -1, -1, 1, 1, -1], [1, -1, -1, 1]
     robot = robots.load(name)
@@ -84,7 +99,7 @@ def test_mirror_signs_are_appendix_b(name):
         assert joint.mirror_name == swapped
 
 
-@BOTH
+@EVERY
 def test_limits_torques_and_pose_mirror(name):
     robot = robots.load(name)
     for joint in robot.joints:
@@ -124,7 +139,7 @@ def test_sole_samples_are_a_2_5_cm_grid_about_the_centre():
     np.testing.assert_allclose(offsets.mean((0, 1)), 0, atol=1e-15)
 
 
-@BOTH
+@EVERY
 def test_the_default_pose_balances_on_two_flat_soles(name):
     robot = robots.load(name)
     model, data = stand(robot.build(), robot.joints)
@@ -144,14 +159,14 @@ def test_the_default_pose_balances_on_two_flat_soles(name):
 
 
 def test_an_unknown_robot_or_joint_is_one_line():
-    with pytest.raises(UserError, match=r"Unknown robot: 'x3'\. Known: dr02, x2"):
+    with pytest.raises(UserError, match=r"Unknown robot: 'x3'\. Known: dr02, g1, x2"):
         robots.load("x3")
     with pytest.raises(UserError, match=r"left_hip_pich.*left_hip_pitch_joint"):
         robots.load("x2").joint_index("left_hip_pich")
 
 
 @pytest.mark.skipif(not FACTS.is_dir(), reason="the makers' full figures are not part of the project")
-@BOTH
+@pytest.mark.parametrize("name", ["x2", "dr02"])
 def test_every_figure_against_the_makers(name):
     facts = json.loads((FACTS / f"{name}_facts.json").read_text())
     robot = robots.load(name)

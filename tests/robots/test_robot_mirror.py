@@ -1,4 +1,4 @@
-"""Both robots are their own mirror image: any posture, mirrored, is the posture of the mirrored joints."""
+"""Every robot is its own mirror image: any posture, mirrored, is the posture of the mirrored joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ssr.robots.spec import RobotSpec
 FLIP = np.array([1.0, -1.0, 1.0])
 FLIP_QUATERNION = np.array([1.0, -1.0, 1.0, -1.0])
 FLIP_FREE = np.array([1, -1, 1, -1, 1, -1.0])  #: linear and angular velocity of the base
-BOTH = pytest.mark.parametrize("name", ["x2", "dr02"])
+EVERY = pytest.mark.parametrize("name", robots.names())
 seeds = st.integers(0, 2**32 - 1)
 
 _built: dict[str, tuple[RobotSpec, mujoco.MjModel]] = {}
@@ -56,7 +56,7 @@ def both(name: str, seed: int) -> tuple[RobotSpec, mujoco.MjModel, mujoco.MjData
     return robot, model, original, image
 
 
-@BOTH
+@EVERY
 @settings(deadline=None, max_examples=25)
 @given(seed=seeds)
 def test_every_link_site_and_shape_lands_on_its_mirror_place(name, seed):
@@ -74,7 +74,7 @@ def test_every_link_site_and_shape_lands_on_its_mirror_place(name, seed):
     np.testing.assert_allclose(np.sort(image.geom_xpos, axis=0), centres, atol=1e-9)
 
 
-@BOTH
+@EVERY
 @settings(deadline=None, max_examples=25)
 @given(seed=seeds)
 def test_the_mass_matrix_is_mirror_consistent(name, seed):
@@ -98,7 +98,7 @@ def velocity_mirror(model: mujoco.MjModel, robot: RobotSpec) -> np.ndarray:
     return flip
 
 
-@BOTH
+@EVERY
 def test_mirrored_robots_move_as_mirror_images(name):
     """Ten control steps in the air and against the other leg: states stay mirrored to 1e-9."""
     robot, model = built(name)

@@ -50,7 +50,7 @@ def operator(robot, history):
     return Reorganization(vectors.proprioception, robot.joint_names, history), vectors.proprioception
 
 
-@pytest.fixture(params=["paper", "other", "x2", "dr02"])
+@pytest.fixture(params=["paper", "other", "x2", "dr02", "g1"])
 def any_robot(request):
     name = request.param
     return request.getfixturevalue(f"{name}_robot") if name in ("paper", "other") else load(name)

@@ -13,7 +13,7 @@ from ssr.task.env import TraversalEnv
 EVERY = 5  #: frames of a clip between those that are replayed
 
 
-@pytest.mark.parametrize("name", ["x2", "dr02"])
+@pytest.mark.parametrize("name", ["x2", "dr02", "g1"])
 @pytest.mark.parametrize("column", ["turn", "stairs"])
 def test_a_replayed_clip_has_the_frames_of_the_reference(name: str, column: str) -> None:
     robot = robots.load(name)

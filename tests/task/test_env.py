@@ -81,7 +81,7 @@ def mirror_into(one: TraversalEnv, other: TraversalEnv, tiles: list) -> None:
     one.steps_to_push.fill_(1000)
 
 
-@pytest.mark.parametrize("name", ["x2", "dr02"])
+@pytest.mark.parametrize("name", ["x2", "dr02", "g1"])
 def test_mirrored_worlds_see_mirrored_things_and_earn_the_same(name: str) -> None:
     config = TaskConfig(noise=0.0)
     camera = CameraConfig(period=1)
