@@ -68,7 +68,8 @@ class Build:
     robot: str = "x2"
     """A robot's name or robot.toml."""
     out: Path | None = None
-    """Motion file to write; motion_ROBOT.npz in this folder unless given."""
+    """Motion file to write; motion_ROBOT.npz unless given: beside the description of a robot of your own,
+    where training finds it, else in this folder."""
     planned: bool = True
     """Add the planned (synthetic) motion."""
 
@@ -82,7 +83,7 @@ class Show:
     robot: str = "x2"
     """A robot's name or robot.toml."""
     file: Path | None = None
-    """A motion file; the shipped one unless given."""
+    """A motion file; the robot's own unless given."""
     picture: Path | None = None
     """PNG to write; CLIP.png in this folder unless given."""
 
@@ -94,7 +95,7 @@ class ReportOptions:
     robot: str = "x2"
     """A robot's name or robot.toml."""
     file: Path | None = None
-    """A motion file; the shipped one unless given."""
+    """A motion file; the robot's own unless given."""
     json: bool = False
     """One JSON list, a row per clip, instead of tables."""
     pictures: Path | None = None
@@ -191,7 +192,7 @@ def _build(command: Build, robot: RobotSpec) -> int:
     from ssr.motion.build import Parts, from_plan, from_recording, sources
     from ssr.motion.synthesis import plans
 
-    out = command.out or Path(f"motion_{robot.name}.npz")
+    out = command.out or (robot.folder or Path()) / store.file_name(robot)
     parts = Parts(folder=out.with_name(f"{out.stem}.parts"))
     if parts.done():
         _console().print(f"Going on after {parts.done()} parts in {parts.folder}; delete it to start over.")
@@ -220,7 +221,7 @@ def _build(command: Build, robot: RobotSpec) -> int:
 
 
 def _show(command: Show, robot: RobotSpec) -> int:
-    clips, _ = store.load(command.file or store.shipped(robot))
+    clips, _ = store.load(command.file or store.of(robot))
     console = Console()
     if command.clip is None:
         table = Table("clip", "column", "seconds", "made")
@@ -245,7 +246,7 @@ def _picture(path: Path, clip: Clip, robot: RobotSpec) -> None:
 
 
 def _report(command: ReportOptions, robot: RobotSpec) -> int:
-    clips, left_out = store.load(command.file or store.shipped(robot))
+    clips, left_out = store.load(command.file or store.of(robot))
     rows = [c.quality for c in clips] + left_out
     if command.json:
         print(json.dumps([row.row() for row in rows], indent=1))

@@ -24,9 +24,9 @@ class RobotSimOptions:
     """
 
     run: Path | None = None
-    """A run whose task this is to be: its camera and its endings; without one, the paper's."""
-    robot: str = "x2"
-    """A robot's name, or the path of your own robot.toml."""
+    """A run whose task this is to be: its robot, camera and endings; without one, the paper's."""
+    robot: str | None = None
+    """A robot's name, or the path of your own robot.toml; by default the run's, or x2."""
     terrain: Annotated[str, tyro.conf.arg(help=kinds_help())] = "flat"
     setting: Annotated[str | None, tyro.conf.arg(help=f"Of the terrain. {settings_help()}")] = None
     level: Annotated[int | None, Within(0, LEVELS - 1)] = None
@@ -46,5 +46,5 @@ def run(argv: list[str]) -> int:
 
     tile = strip(options.terrain, options.setting, options.level, options.length)
     training = Training() if options.run is None else Training.of(options.run)
-    RobotProcess(robots.load(options.robot), tile, options.config, training).run()
+    RobotProcess(robots.load(options.robot or training.robot), tile, options.config, training).run()
     return 0

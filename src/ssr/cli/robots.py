@@ -1,7 +1,9 @@
-"""`ssr robots`: list the robots, or describe one."""
+"""`ssr robots`: list the robots, describe one, or begin the description of a new one."""
 
 from __future__ import annotations
 
+from importlib import resources
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -9,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ssr import robots
+from ssr.errors import UserError
+from ssr.files import write_bytes, write_text
 from ssr.ranges import settings
 from ssr.robots.posture import measure
 from ssr.robots.spec import RobotSpec
@@ -16,23 +20,86 @@ from ssr.robots.spec import RobotSpec
 
 @settings("--")
 class RobotsOptions:
-    """List the robots, or describe one: body, joints, sole and camera."""
+    """List the robots, or describe one: body, joints, sole and camera.
+
+    `ssr robots new FILE.xml`: begin the description of your own robot, from its MJCF or URDF.
+
+    `ssr robots example`: put an example of one into this folder.
+    """
 
     robot: Annotated[str | None, tyro.conf.Positional] = None
     """A robot's name, or the path of a TOML file that describes your own MJCF or URDF."""
 
 
+@settings("--")
+class NewOptions:
+    """Write a first TOML file for your own MJCF or URDF: links and joints, mirror pairs, feet by geometry.
+
+    Lines that are guesses end in `# ?`. The file is then read as every other command would read it.
+    """
+
+    model: Annotated[Path, tyro.conf.Positional]
+    """MJCF (.xml) or URDF, with x ahead and z up in the base's frame when every joint is at 0."""
+    out: Path | None = None
+    """TOML file to write; beside the model, with its name, unless given."""
+    name: str | None = None
+    """Of the robot; that of the TOML file unless given."""
+
+
 def run(argv: list[str]) -> int:
+    if argv[:1] == ["new"]:
+        return _new(tyro.cli(NewOptions, prog="ssr robots new", args=argv[1:]))
+    if argv[:1] == ["example"]:
+        return _example()
     options = tyro.cli(RobotsOptions, prog="ssr robots", args=argv)
     console = Console()
     if options.robot is None:
         console.print(_overview())
         console.print("`ssr robots NAME` describes one; NAME may be the path of your own robot.toml.")
+        console.print("`ssr robots new FILE.xml` begins such a file, `ssr robots example` shows one.")
         return 0
     robot = robots.load(options.robot)
     console.print(_body(robot))
     console.print(_joints(robot))
     console.print("pose: default angle · scale: of actions · ±: sign of the angle in the mirror")
+    return 0
+
+
+def _new(options: NewOptions) -> int:
+    from ssr.robots.first_draft import draft
+    from ssr.robots.guess import guess
+
+    if not options.model.is_file():
+        raise UserError(f"No model at {options.model}. Give an MJCF (.xml) or a URDF.")
+    out = options.out or options.model.with_suffix(".toml")
+    if out.suffix != ".toml":
+        raise UserError(f"--out {out}: give a name that ends in .toml.")
+    if out.exists():
+        raise UserError(f"{out} exists. Remove it, or give another name with --out.")
+    found = guess(options.model)
+    write_text(out, draft(options.name or out.stem, options.model, out.parent, found))
+    pairs = sum(joint.right != joint.left for joint in found.joints)
+    print(f"{out}: {pairs} pairs of joints and {len(found.joints) - pairs} on the midline for the policy,")
+    print(f"{len(found.locked)} locked; base {found.base}, feet {found.feet[0]} and {found.feet[1]}.")
+    print("Look at (marked `# ?` in the file):")
+    for doubt in found.doubts:
+        print(f"  {doubt}")
+    try:
+        robots.load(out)
+    except UserError as error:
+        print(f"It cannot be used yet: {error}")
+        return 0
+    print(f"It can be used as it is. Next: `ssr robots {out}`.")
+    return 0
+
+
+def _example() -> int:
+    for file in sorted((resources.files("ssr.robots") / "example").iterdir(), key=lambda file: file.name):
+        if Path(file.name).exists():
+            raise UserError(f"{file.name} exists in this folder. Go to another one.")
+        write_bytes(Path(file.name), file.read_bytes())
+        print(file.name)
+    print("Next: `ssr robots example.toml`, `ssr train --preset smoke --robot example.toml`.")
     return 0
 
 

@@ -35,7 +35,7 @@ class Sim2simOptions:
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run directory on which `ssr export` was run."""
     robot: str | None = None
-    """The robot's TOML file, if it is your own; shipped robots are known by the contract."""
+    """Another description of the robot than the run's own."""
     terrain: Annotated[tuple[str, ...], tyro.conf.arg(help=f"One or more of {kinds_help()}")] = ("flat",)
     setting: Annotated[str | None, tyro.conf.arg(help=f"Of the terrain. {settings_help()}")] = None
     level: Annotated[int | None, Within(0, LEVELS - 1)] = None
@@ -61,7 +61,7 @@ def run(argv: list[str]) -> int:
     from ssr.rehearsal.trial import length_for, rate, strip
 
     policy, training = exported.read(options.run), Training.of(options.run)
-    name = options.robot or policy.contract.robot
+    name = options.robot or training.robot
     robot = robots.load(name)
     exported.check_robot(policy.contract, robot)
     if options.randomize and not options.lockstep:

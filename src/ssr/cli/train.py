@@ -40,6 +40,8 @@ class Command:
     """Run directory to go on with. Its own settings apply; only --run.iterations may be raised."""
     continue_: Annotated[Path | None, tyro.conf.arg(name="continue")] = None
     """Small checkpoint to start a new run from. Its settings apply unless --preset is given."""
+    motion: Path | None = None
+    """Reference motion made by `ssr motion build`; by default the robot's own, beside its TOML file."""
     iteration: Annotated[int | None, Within(0, 100_000_000)] = None
     """With --resume: the checkpoint to go on from, instead of the newest."""
     wandb: str | None = None
@@ -106,7 +108,9 @@ def run(argv: list[str]) -> int:
     config = runner.with_ranks(command.config)
     if command.run is None and under_torchrun():
         raise UserError("Under torchrun all ranks write to one directory: name it with --run.")
-    path = runner.start(command.run or default_path(config), config, small=command.continue_)
+    path = runner.start(
+        command.run or default_path(config), config, small=command.continue_, motion=command.motion
+    )
     if starts_the_run():
         print(path)
     return 0
@@ -117,7 +121,7 @@ def _cook(command: Command, given: set[str]) -> int:
     from ssr.learning import recipe, stages
     from ssr.learning.distribution import under_torchrun
 
-    refused = given - {"--recipe", "--wandb", "--run", "--from-stage", "--seed"}
+    refused = given - {"--recipe", "--wandb", "--run", "--from-stage", "--seed", "--motion"}
     if refused:
         raise UserError(
             f"A recipe holds all settings; leave out {', '.join(sorted(refused))}. For others copy it, "
@@ -130,7 +134,7 @@ def _cook(command: Command, given: set[str]) -> int:
     seed = command.config.seed if "--seed" in given else None
     chosen = recipe.read(text, Path(command.recipe).stem, seed)
     path = command.run or Path("runs") / f"{chosen.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    stages.run(path, chosen, text, from_stage=command.from_stage, say=print)
+    stages.run(path, chosen, text, from_stage=command.from_stage, motion=command.motion, say=print)
     return 0
 
 

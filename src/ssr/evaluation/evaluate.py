@@ -24,9 +24,9 @@ from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
 from ssr.evaluation.worlds import CHUNK
 from ssr.learning import saved
+from ssr.motion import store as motions
 from ssr.motion.dataset import MotionDataset
 from ssr.motion.frames import STRIDE
-from ssr.motion.store import shipped as shipped_motion
 from ssr.progress import Progress, doing
 from ssr.ranges import Within, settings
 from ssr.task.config import TaskConfig
@@ -87,8 +87,8 @@ def evaluate(request: Request, console: Console) -> Results:
             part.store.forget(part.course)
     _do(plan, request, tried.task, console)
     stride = tried.style_judge.stride if tried.style_judge else STRIDE
-    shipped = shipped_motion(tried.robot).is_file()
-    motion = MotionDataset.load(tried.robot, stride=stride) if shipped else None
+    moved = motions.of(tried.robot).is_file()
+    motion = MotionDataset.load(tried.robot, stride=stride) if moved else None
     beside = _beside(tried, motion)
     for part in plan:
         trials = part.store.all(part.course, part.trials)
@@ -236,7 +236,7 @@ def _manner(
     request: Request, results: Results, tried: subject.Subject, motion: MotionDataset, console: Console
 ) -> Row:
     """The walk beside the reference, judged anew where the motion or the judge has changed."""
-    basis = manner.basis(shipped_motion(tried.robot))
+    basis = manner.basis(motions.of(tried.robot))
     if results.manner is not None and results.manner["basis"] == basis and not request.fresh:
         return results.manner
     with doing(console, "comparing the walk with the reference"):

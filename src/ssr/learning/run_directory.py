@@ -10,6 +10,7 @@ from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 
+from ssr import robots
 from ssr.errors import UserError
 from ssr.files import write_text
 from ssr.learning import config_file
@@ -23,8 +24,7 @@ CONFIG, METRICS, SMALL, SNAPSHOTS = "config.json", "metrics.jsonl", "small.safet
 
 def default_path(config: TrainConfig) -> Path:
     """runs/<robot>-<preset>-<time>."""
-    robot = Path(config.robot).stem
-    return Path("runs") / f"{robot}-{config.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return Path("runs") / f"{robots.load(config.robot).name}-{config.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 class RunDirectory:

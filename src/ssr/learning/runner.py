@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
-from ssr.learning import checkpoint, config_file, small_checkpoint, worlds
+from ssr.learning import checkpoint, config_file, own_robot, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
 from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import CONFIG, RunDirectory
 from ssr.learning.trainer import Finished, Trainer, TrainingEnd
-from ssr.robots import load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +37,18 @@ class Leg:
     finished: Finished | None = None  #: when it ends before its steps are done
 
 
-def start(path: Path, config: TrainConfig, *, small: Path | None = None) -> Path:
-    """A new run in `path`, from nothing or continued from a small checkpoint."""
-    load(config.robot)  # mistakes show before a directory is made
+def start(path: Path, config: TrainConfig, *, small: Path | None = None, motion: Path | None = None) -> Path:
+    """A new run in `path`, from nothing or continued from a small checkpoint.
+
+    motion: a file of reference motion instead of the robot's own.
+    """
+    own_robot.check(config, motion)  # mistakes show before a directory is made
     config.check_worlds()
     if small is not None:
         small_checkpoint.load(small)
     if starts_the_run():
         RunDirectory.create(path, config)
+        own_robot.carry(path, config, motion)
     launch(config, train, path, config, Origin(small=small))
     return path
 
@@ -60,8 +63,9 @@ def resume(path: Path, *, iteration: int | None = None, iterations: int | None =
 
 
 def continued(small: Path) -> TrainConfig:
-    """The configuration a small checkpoint was trained with."""
-    return small_checkpoint.load(small)[1]
+    """The configuration a small checkpoint was trained with; the robot is the one its run carries."""
+    config = small_checkpoint.load(small)[1]
+    return replace(config, robot=own_robot.robot_file(config, own_robot.home(small)))
 
 
 def with_ranks(config: TrainConfig) -> TrainConfig:
@@ -77,7 +81,7 @@ def train(
     leg: Leg | None = None,
 ) -> tuple[TrainingEnd, Counters]:
     """The work of one rank: why it ended, and how far it came."""
-    env, algorithm = worlds.make(config, ranks)
+    env, algorithm = worlds.make(config, ranks, path)
     trainer, run = Trainer(env, algorithm, ranks), RunDirectory(path)
     if leg is not None:
         algorithm.freeze(leg.frozen)

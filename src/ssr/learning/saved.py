@@ -10,11 +10,10 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.learning import config_file, registry, small_checkpoint
+from ssr.learning import config_file, own_robot, registry, small_checkpoint
 from ssr.learning.algorithm import Policy
 from ssr.learning.config import TrainConfig
 from ssr.learning.run_directory import CONFIG, SMALL, SNAPSHOTS
-from ssr.robots import load as load_robot
 from ssr.robots.spec import RobotSpec
 
 
@@ -31,7 +30,7 @@ class Saved:
 def load(path: Path, iteration: int | None = None) -> Saved:
     """The policy of a run directory, by default its newest, or of a small checkpoint."""
     config, found, weights = _read(path, iteration)
-    robot = load_robot(config.robot)
+    robot = own_robot.robot_of(config, own_robot.home(path))
     try:
         policy = registry.method(config.algorithm).policy(config, robot, weights)
     except RuntimeError as error:

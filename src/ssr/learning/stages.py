@@ -23,7 +23,7 @@ from typing import Any
 
 from ssr.errors import UserError
 from ssr.files import digest, write_bytes, write_json, write_text
-from ssr.learning import checkpoint
+from ssr.learning import checkpoint, own_robot
 from ssr.learning.counters import Counters
 from ssr.learning.distribution import device_of, launch, starts_the_run
 from ssr.learning.ranks import Ranks
@@ -32,7 +32,6 @@ from ssr.learning.run_directory import METRICS, SMALL, RunDirectory
 from ssr.learning.runner import Leg, Origin, train, with_ranks
 from ssr.learning.saved import small_iteration, snapshots
 from ssr.learning.trainer import TrainingEnd
-from ssr.robots import load as load_robot
 
 RECIPE, RECORD, FOLDER = "recipe.toml", "stages.json", "stages"
 FORMAT = 2
@@ -74,14 +73,15 @@ def run(
     *,
     from_stage: str | None = None,
     iteration: int | None = None,
+    motion: Path | None = None,
     say: Callable[[str], None],
 ) -> None:
     """Every stage that is not done yet, in `path`; stages that no longer match their record are run again.
 
     text: the recipe's file, kept beside its record; iteration: the checkpoint with which the newest stage
-    goes on, instead of the newest.
+    goes on, instead of the newest; motion: a file of reference motion instead of the robot's own.
     """
-    _require_possible(recipe)
+    _require_possible(path, recipe, motion)
     _require_own(path, recipe)
     entries, done = record(path), _still_valid(path, recipe)
     if from_stage is not None:
@@ -99,6 +99,8 @@ def run(
     again = from_stage is not None or (former is not None and former.ended and iteration is None)
     if starts_the_run():  # a stage that is run again has no record until it has begun
         _prepare(path, text, done if again else entries[: number + 1], recipe)
+        if not own_robot.carries(path):
+            own_robot.carry(path, recipe.stages[0].config, motion)
     else:
         say = lambda text: None
     for number in range(len(done), len(recipe.stages)):
@@ -300,11 +302,13 @@ def _forget_after(path: Path, iteration: int) -> None:
         small.unlink()
 
 
-def _require_possible(recipe: Recipe) -> None:
+def _require_possible(path: Path, recipe: Recipe, motion: Path | None) -> None:
     """What depends on this machine: a mistake in the last stage shows before the first begins."""
     for stage in recipe.stages:
         try:
-            load_robot(stage.config.robot)
+            if stage.config.robot != recipe.stages[0].config.robot:
+                raise UserError(f"a run has one robot; this stage names {stage.config.robot}.")
+            own_robot.check(stage.config, motion, path)
             device_of(stage.config)
             with_ranks(stage.config).check_worlds()
         except UserError as error:

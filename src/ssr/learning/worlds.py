@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.learning import registry
+from ssr.learning import own_robot, registry
 from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
 from ssr.learning.distribution import device_of
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.references import ReferenceStarts
+from ssr.motion import store
 from ssr.motion.dataset import MotionDataset
 from ssr.physics.engines import device_beside
 from ssr.physics.world import PhysicsConfig
-from ssr.robots import load
 from ssr.task.env import TraversalEnv
 from ssr.task.transition import Observation, Transition
 from ssr.terrain.field import TerrainField
@@ -54,16 +55,25 @@ class Environment(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
-def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algorithm]:
-    """This rank's worlds and its copy of the learner, seeded by the configuration and the rank."""
+def make(
+    config: TrainConfig, ranks: Ranks = ALONE, run: Path | None = None
+) -> tuple[TraversalEnv, Algorithm]:
+    """This rank's worlds and its copy of the learner, seeded by the configuration and the rank.
+
+    run: whose robot it is, if it carries one. A robot without motion, which learns without style, begins
+    every episode in its default pose.
+    """
     if config.env.num_envs < ranks.size:
         raise UserError(
             f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank."
         )
-    robot = load(config.robot)
+    robot = own_robot.robot_of(config, run)
     motion = cache(lambda: MotionDataset.load(robot, stride=config.style.stride))
     seed = config.seed + RANK_SEED * ranks.rank
     torch.manual_seed(seed)
+    referred = config.task.reference_starts > 0.0
+    if config.ablation.no_style and not store.of(robot).is_file():
+        referred = False
     num_envs, device = ranks.part(config.env.num_envs), device_of(config)
     env = TraversalEnv(
         robot,
@@ -74,7 +84,7 @@ def make(config: TrainConfig, ranks: Ranks = ALONE) -> tuple[TraversalEnv, Algor
         threads=config.env.threads,
         physics=PhysicsConfig(engine=config.env.engine),
         device=device_beside(device, config.env.engine),
-        references=ReferenceStarts(motion()) if config.task.reference_starts > 0.0 else None,
+        references=ReferenceStarts(motion()) if referred else None,
     )
     algorithm = registry.method(config.algorithm).build(
         config=config,

@@ -64,12 +64,12 @@ class MotionDataset:
     def load(
         robot: RobotSpec, mirror: bool = True, path: Path | None = None, stride: int = STRIDE
     ) -> MotionDataset:
-        """The motion shipped for `robot`, or that of a file made by `ssr motion build`.
+        """The motion of `robot`, or that of a file made by `ssr motion build`.
 
         stride: control steps between the frames of AMP windows; beyond `STRIDE` a frame is the mean of so
         many steps, and so it is for a policy.
         """
-        path = path or store.shipped(robot)
+        path = path or store.of(robot)
         clips, _ = store.load(path)
         return MotionDataset.of(robot, clips, mirror=mirror, source=str(path), stride=stride)
 

@@ -31,6 +31,15 @@ def shipped(robot: RobotSpec) -> Path:
     return Path(str(resources.files("ssr.motion") / "data" / f"{robot.name}.npz"))
 
 
+def file_name(robot: RobotSpec) -> str:
+    return f"motion_{robot.name}.npz"
+
+
+def of(robot: RobotSpec) -> Path:
+    """Where the motion of `robot` is looked for: beside its own description, or in the package."""
+    return shipped(robot) if robot.folder is None else robot.folder / file_name(robot)
+
+
 def save(path: Path, clips: list[Clip], left_out: list[Quality] | None = None) -> None:
     """Write `clips` (same robot) and the report rows of clips that were left out."""
     if not clips:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from ssr.robots.assembly import assemble
 from ssr.robots.links import Link
@@ -31,8 +32,11 @@ class Anatomy:
     min_foot_distance: float
 
 
-def robot_spec(anatomy: Anatomy) -> RobotSpec:
-    """Measures the standing height in the default pose; the height target is met exactly there."""
+def robot_spec(anatomy: Anatomy, folder: Path | None = None) -> RobotSpec:
+    """Measures the standing height in the default pose; the height target is met exactly there.
+
+    folder: where the description lies, unless it is in the package.
+    """
     build = partial(
         assemble,
         name=anatomy.name,
@@ -65,5 +69,6 @@ def robot_spec(anatomy: Anatomy) -> RobotSpec:
         base_height_target=target,
         base_height_offset=target - standing_height,
         min_foot_distance=anatomy.min_foot_distance,
+        folder=folder,
         build=build,
     )

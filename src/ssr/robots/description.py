@@ -40,8 +40,10 @@ Points are in frames that are parallel to the base's frame when every joint is a
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import field
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,6 +60,7 @@ LIMITS = ("max_torque", "max_velocity")
 NUMBERS = (*GAINS, *LIMITS, "armature", "frictionloss", "damping")
 JOINT_KEYS = ("right", "left", "center", "role", "default", *NUMBERS)
 ACTION_SCALE = 0.25  #: Table 14, legs
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  #: runs and motion files are called by it
 
 
 @settings("joint")
@@ -112,6 +115,8 @@ def read(file: Path) -> Description:
     if not model.is_file():
         raise UserError(f"{file}: its model {model} does not exist.")
     name = reader.text(table, "name", file.stem)
+    if not NAME.fullmatch(name):
+        raise reader.error(f"name {name!r}: files are called by it; use letters, digits, '_', '-' and '.'")
     return Description(
         file=file,
         model=model,
@@ -151,6 +156,8 @@ def _joint(reader: _Reader, entry: dict[str, Any], defaults: dict[str, Any]) -> 
     for key in NUMBERS:
         value = reader.optional_number(entry, key, reader.optional_number(defaults, key))
         if value is not None:
+            if not 0.0 <= value < inf:
+                raise reader.error(f"joint {right!r}: {key} {value:g} must be finite and not below 0")
             numbers[key] = value
     for key in ("kp", "kd"):
         if key not in numbers:

@@ -58,6 +58,29 @@ def read(path: Path, base: str) -> Imported:
     return Imported(links=links, other_joints=other)
 
 
+def base_of(path: Path) -> str:
+    """The link that floats freely, or the topmost one that weighs something."""
+    model = _compiled(path)
+    free = [model.jnt_bodyid[j] for j in range(model.njnt) if int(model.jnt_type[j]) == FREE]
+    weight = model.body_subtreemass
+    body = int(free[0]) if free else 1 + int(np.argmax(weight[1:])) if model.nbody > 1 else 0
+    if body == 0:
+        raise UserError(f"{path} holds no robot: no body hangs in its world.")
+    while model.body_mass[body] == 0 and len(below := np.flatnonzero(model.body_parentid == body)) == 1:
+        body = int(below[0])
+    return str(model.body(body).name)
+
+
+def servo_gains(path: Path) -> dict[str, tuple[float, float]]:
+    """kp and kd of joints that the file gives a position actuator."""
+    model, found = _compiled(path), {}
+    for k in range(model.nu):
+        kp, kd = -float(model.actuator_biasprm[k, 1]), -float(model.actuator_biasprm[k, 2])
+        if int(model.actuator_trntype[k]) == JOINT_DRIVE and kp > 0:
+            found[str(model.joint(model.actuator_trnid[k, 0]).name)] = (kp, kd)
+    return found
+
+
 def _compiled(path: Path) -> mujoco.MjModel:
     try:
         spec = mujoco.MjSpec.from_file(str(path))

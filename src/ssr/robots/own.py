@@ -17,7 +17,7 @@ from ssr.robots.description import Description, JointEntry
 from ssr.robots.feet import sole_under, with_flat_foot
 from ssr.robots.links import Hinge, Link, as_vector, merge_welded, mirror_sign
 from ssr.robots.posture import stand
-from ssr.robots.spec import Joint, RobotSpec
+from ssr.robots.spec import Joint
 
 SIDES = ("right", "left")
 FOOT_SPACING = 0.8  #: minimum foot distance over the distance of the soles at rest; 0.22 m of 0.274 m on X2
@@ -25,7 +25,8 @@ LEVEL = np.cos(np.deg2rad(2.0))  #: a sole tilted by more than this is not flat
 MIRRORED = 0.999  #: cosine between the mirror image of a hinge's axis and its partner's
 
 
-def robot(path: Path) -> RobotSpec:
+def anatomy(path: Path) -> Anatomy:
+    """The robot of a TOML file, once it is known to stand on two flat soles, the right one on the right."""
     about = description.read(path)
     model = imported.read(about.model, about.base)
     _check_links(about, model.links)
@@ -41,7 +42,7 @@ def robot(path: Path) -> RobotSpec:
         raise UserError(f"{path}: foot link {about.feet[0]!r} has no shapes; describe its sole in [sole].")
     feet = {foot.name: with_flat_foot(foot, sole, side) for foot, side in zip(foot_links, SIDES, strict=True)}
     hand = placed[about.hands[0]]
-    anatomy = Anatomy(
+    found = Anatomy(
         name=about.name,
         title=about.title,
         links=tuple(feet.get(link.name, link) for link in links),
@@ -57,7 +58,7 @@ def robot(path: Path) -> RobotSpec:
         base_height_target=about.base_height_target,
         min_foot_distance=about.min_foot_distance or 0.0,
     )
-    return _standing(anatomy, about)
+    return replace(found, min_foot_distance=_foot_distance(found, about))
 
 
 def _check_links(about: Description, links: Sequence[Link]) -> None:
@@ -167,8 +168,8 @@ def _locked(joints: Sequence[Joint], every: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in every if name not in policy)
 
 
-def _standing(anatomy: Anatomy, about: Description) -> RobotSpec:
-    """The finished robot, once it is known to stand on two flat soles, the right one on the right."""
+def _foot_distance(anatomy: Anatomy, about: Description) -> float:
+    """Least distance of the feet, m, as given or as they stand; a robot that does not stand is refused."""
     try:
         spec = robot_spec(anatomy)
     except ValueError as error:
@@ -185,6 +186,4 @@ def _standing(anatomy: Anatomy, about: Description) -> RobotSpec:
     distance = data.site("left_sole").xpos[1] - data.site("right_sole").xpos[1]
     if distance <= 0:
         raise UserError(f"{about.file}: feet are right, left, but {about.feet[0]!r} stands on the left.")
-    if about.min_foot_distance is None:
-        spec = replace(spec, min_foot_distance=FOOT_SPACING * float(distance))
-    return spec
+    return FOOT_SPACING * float(distance) if about.min_foot_distance is None else about.min_foot_distance

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ssr import rotation
-from ssr.robots.anatomy import Anatomy, robot_spec
+from ssr.robots.anatomy import Anatomy
 from ssr.robots.links import (
     Hinge,
     Link,
@@ -25,7 +25,7 @@ from ssr.robots.links import (
     mirrored,
     other_side,
 )
-from ssr.robots.spec import CameraMount, Joint, RobotSpec, Shape, Sole
+from ssr.robots.spec import CameraMount, Joint, Shape, Sole
 
 AXES = {"x": np.array([1.0, 0.0, 0.0]), "y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
@@ -41,7 +41,7 @@ def read(name: str) -> dict[str, Any]:
     return json.loads((files("ssr.robots") / "data" / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def robot(name: str) -> RobotSpec:
+def anatomy(name: str) -> Anatomy:
     data = read(name)
     half, placed = merge_welded([_link(entry, data) for entry in data["links"]])
     links = _both_sides(half)
@@ -49,23 +49,21 @@ def robot(name: str) -> RobotSpec:
     foot = placed[data["foot"]].link
     shank = placed[data["shank"]].link
     hand = placed[data["hand"]["link"]]
-    return robot_spec(
-        Anatomy(
-            name=name,
-            title=data["title"],
-            links=tuple(links),
-            joints=joints,
-            locked_joints=_locked(data),
-            torso_link=placed[data["torso"]].link,
-            foot_links=(foot, other_side(foot)),
-            shank_links=(shank, other_side(shank)),
-            hand_links=(hand.link, other_side(hand.link)),
-            hand_offset=as_vector(hand.point(data["hand"]["position"])),
-            sole=_sole(data["sole"]),
-            camera=CameraMount(position=as_vector(data["camera"]["position"]), pitch=data["camera"]["pitch"]),
-            base_height_target=data["base_height_target"],
-            min_foot_distance=data["min_foot_distance"],
-        )
+    return Anatomy(
+        name=name,
+        title=data["title"],
+        links=tuple(links),
+        joints=joints,
+        locked_joints=_locked(data),
+        torso_link=placed[data["torso"]].link,
+        foot_links=(foot, other_side(foot)),
+        shank_links=(shank, other_side(shank)),
+        hand_links=(hand.link, other_side(hand.link)),
+        hand_offset=as_vector(hand.point(data["hand"]["position"])),
+        sole=_sole(data["sole"]),
+        camera=CameraMount(position=as_vector(data["camera"]["position"]), pitch=data["camera"]["pitch"]),
+        base_height_target=data["base_height_target"],
+        min_foot_distance=data["min_foot_distance"],
     )
 
 
@@ -109,7 +107,7 @@ def _hinge(entry: dict[str, Any], data: dict[str, Any]) -> Hinge:
         max_torque=entry["torque"],
         max_velocity=entry["velocity"],
         anchor=np.zeros(3),
-        armature=data["armature"],
+        armature=entry.get("armature", data["armature"]),
         frictionloss=data["frictionloss"],
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Literal
 
 import mujoco
@@ -115,6 +116,7 @@ class RobotSpec:
     base_height_offset: Annotated[float, Within(-5.0, 5.0)]
     """Our base height + this = the paper's base height."""
     min_foot_distance: Annotated[float, Within(0.0, 2.0)]  #: d_y^min of Table 7
+    folder: Path | None = None  #: where its description lies, and its motion; None: in the package
     build: Callable[[], mujoco.MjSpec]
     """The robot alone: a free-floating base body named `base_link`, hinges named as `joints` (locked ones
     welded), position actuators named and ordered as `joints` with their gains and torque limits, and sites
