@@ -141,7 +141,7 @@ def test_settings_come_from_the_command_line(tmp_path, monkeypatch):
     from ssr.learning import runner
 
     started = {}
-    monkeypatch.setattr(runner, "start", lambda path, config, small: started.update(config=config) or path)
+    monkeypatch.setattr(runner, "start", lambda path, config, **_: started.update(config=config) or path)
     command(["--preset", "cpu", "--env.num-envs", "128", "--ablation.no-style", "--run", str(tmp_path / "x")])
     assert started["config"].env.num_envs == 128 and started["config"].ablation.no_style
     assert started["config"].camera.period == 5
