@@ -19,7 +19,6 @@ from ssr.task.config import (
     TerrainConfig,
 )
 from ssr.task.env import TraversalEnv
-from ssr.task.gym import GymTraversal
 from ssr.vision.camera import CameraConfig
 
 
@@ -302,16 +301,6 @@ def test_noise_is_on_the_policys_proprioception_only() -> None:
     assert parts.get(difference, "joint_velocity").max() <= 1.0 * 0.1 + 1e-6
     assert parts.get(difference, "joint_velocity").max() > 0.05
     assert parts.get(difference, "command").max() == 0.0
-
-
-def test_gymnasium_adapter_speaks_the_protocol() -> None:
-    gym = GymTraversal(make(3))
-    observation, _ = gym.reset(seed=3)
-    assert gym.observation_space.contains(observation)
-    observation, reward, terminated, truncated, info = gym.step(np.zeros((3, 21), dtype=np.float32))
-    assert gym.observation_space.contains(observation)
-    assert reward.shape == terminated.shape == truncated.shape == (3,)
-    assert "orientation" in info["terms"]
 
 
 def test_a_beginner_is_asked_to_walk_briskly_straight_ahead() -> None:
