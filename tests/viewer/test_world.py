@@ -10,6 +10,8 @@ import torch
 
 from ssr.errors import UserError
 from ssr.evaluation import subject
+from ssr.evaluation.stress.kind import ONSET, Trouble
+from ssr.evaluation.stress.registry import stress_named, stress_names
 from ssr.evaluation.subject import Subject
 from ssr.robots import load as load_robot
 from ssr.terrain.making import make_tile
@@ -204,3 +206,20 @@ def test_every_unseen_terrain_can_be_chosen_and_left_again(standing: Subject, ki
     assert seen == len(world.tile.sights)
     world.choose(Ground.of("flat", 0))
     assert len(world.step().loose_position) == 0
+
+
+@pytest.mark.parametrize("stress", stress_names())
+def test_every_stress_can_be_chosen_and_left_again(untrained: Subject, stress: str) -> None:
+    world = world_of(untrained)
+    world.worry(stress, stress_named(stress).doses[-1])
+    world.steps = world.env.config.control_steps(ONSET) - 1
+    for _ in range(3):
+        moment = world.step()
+    assert np.isfinite(moment.base_position).all()
+    world.worry("", 0.0)
+    assert type(world.trouble) is Trouble
+
+
+def test_a_dose_out_of_range_is_refused(untrained: Subject) -> None:
+    with pytest.raises(UserError, match="expected 0 to"):
+        world_of(untrained).worry("shove", 99.0)

@@ -74,6 +74,10 @@ class EvalOptions:
     """Stress: the camera shows nothing at all."""
     engine: str = "auto"
     """Of physics: mujoco, warp (the GPU's, here on the CPU: slower, and as a check), or the run's own."""
+    stress: str = ""
+    """One of those that `ssr stress --help` lists."""
+    dose: Annotated[float, Within(0.0, 3600.0)] = 0.0
+    """Of that stress."""
     workers: Annotated[int, Within(0, 1024)] = 0
     """Processes; 0: one per core."""
     fresh: bool = False
@@ -105,6 +109,8 @@ def run(argv: list[str]) -> int:
         freeze_depth=options.freeze_depth,
         blind=options.blind,
         engine=options.engine,
+        stress=options.stress,
+        dose=options.dose,
     )
     sets = tuple(dict.fromkeys((*options.settings, *(("sweep",) if options.sweep else ()))))
     rules = tuple(dict.fromkeys(options.friction_rule))

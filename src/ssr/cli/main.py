@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "demo": "the guided tour behind `make demo`",
     "train": "train a policy",
     "eval": "try a policy: success, footholds and motion quality, with a report",
+    "stress": "how much trouble a policy survives: success against dose",
     "eyes": "what a policy sees, and whether its feet follow",
     "compare": "the same tables and figures for several runs side by side",
     "film": "a film and a film strip of a policy on a terrain",

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 from ssr.errors import UserError, unknown
+from ssr.evaluation.stress.registry import stress_named
 from ssr.physics import engines
 from ssr.physics.world import PhysicsConfig
 from ssr.ranges import Seed, Within, settings
@@ -57,9 +58,15 @@ class Conditions:
     """Seconds, from when on the camera shows nothing new."""
     blind: bool = False  #: the camera shows nothing: every pixel is at its far limit
     engine: str = engines.AUTO  #: of physics; auto: the one a policy was trained in, if it insists on one
+    stress: str = ""  #: one of `ssr.evaluation.stress.registry`, or none
+    dose: Annotated[float, Within(0.0, 3600.0)] = 0.0  #: of it
 
     def __post_init__(self) -> None:
         engines.check(self.engine)
+        if self.stress:
+            stress_named(self.stress).check(self.dose)
+        elif self.dose:
+            raise UserError(f"--dose {self.dose:g}: of what? Give --stress.")
         if self.friction_rule not in FRICTION_RULES:
             raise unknown("friction rule", self.friction_rule, FRICTION_RULES)
         if self.friction is not None and self.friction_rule != AVERAGE:
@@ -75,6 +82,7 @@ class Conditions:
             value = getattr(self, name)
             if value is not None:
                 words.append(f"{name.replace('_', '-')}-{value:g}")
+        words += [f"{self.stress.replace('_', '-')}-{self.dose:g}"] if self.stress else []
         words += [] if self.friction_rule == AVERAGE else [f"friction-rule-{self.friction_rule}"]
         words += [] if self.engine == engines.AUTO else [f"engine-{self.engine}"]
         return "_".join(words)

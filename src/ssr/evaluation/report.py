@@ -14,6 +14,9 @@ from ssr.evaluation.eyes.record import PAGE, Eyes, of_policy
 from ssr.evaluation.figures import difficulty, footholds, symmetry, training
 from ssr.evaluation.figures.style import inline
 from ssr.evaluation.results import REPORT, Results
+from ssr.evaluation.stress import curves
+from ssr.evaluation.stress.chapter import chapter as stress_chapter
+from ssr.evaluation.stress.curves import StressRecord
 from ssr.evaluation.table import protocol
 from ssr.files import write_text
 
@@ -114,6 +117,12 @@ def write_eyes(eyes: Eyes, folder: Path) -> Path:
     )
 
 
+def write_stress(record: StressRecord, folder: Path) -> Path:
+    """The page about stress alone."""
+    body = f"<h1>{escape(record.name)}</h1>{stress_chapter(record)}"
+    return _put(folder / "stress.html", _document(f"{record.name} – stress", body))
+
+
 def _put(target: Path, text: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, text)
@@ -134,6 +143,9 @@ def page(results: Sequence[Results], readings: Sequence[Results] = ()) -> str:
         eyes = of_policy(result.run, result.policy)
         if eyes is not None:
             parts.append(chapter(eyes, f" – {result.name}" if several else ""))
+        stress = curves.of_policy(result.run, result.policy)
+        if stress is not None:
+            parts.append(stress_chapter(stress, f" – {result.name}" if several else ""))
     return _document(f"{title} – evaluation", "\n".join(part for part in parts if part))
 
 

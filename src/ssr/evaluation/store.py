@@ -30,7 +30,8 @@ PARTS = (
     *("learning/foothold.py", "learning/ssr_policy.py", "learning/style.py", "learning/style_judge.py"),
     *("learning/moments.py", "motion/frames.py"),
     *("evaluation/conditions.py", "evaluation/footholds.py"),
-    *("evaluation/gait.py", "evaluation/paid_style.py"),
+    *("evaluation/gait.py", "evaluation/paid_style.py", "evaluation/ramps.py", "evaluation/waypoints.py"),
+    "evaluation/stress",
     *("evaluation/scripted.py", "evaluation/trials.py", "evaluation/worlds.py"),
 )
 PACKAGES = ("mujoco", "torch", "numpy")

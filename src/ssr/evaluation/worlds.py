@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
+from ssr.evaluation.stress.registry import trouble_of
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.waypoints import Way, command
 from ssr.physics.world import PhysicsConfig
@@ -105,6 +106,7 @@ class TrialWorlds:
         self.env.luck = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.env.set_bootstrap(0.0)  # the paper's endings: standing still is none
         self.env.commands.fix(conditions.speed, look_ahead=conditions.look_ahead)
+        self.trouble = trouble_of(conditions.stress, conditions.dose)
         self._ways = [Way(tile.way) for tile in tiles if tile.way]
         self._on_way = np.zeros(len(tiles))  #: m
         self.steps = 0  #: control steps since the trials began
@@ -120,6 +122,7 @@ class TrialWorlds:
 
     def step(self, action: Tensor) -> Transition:
         """One control step; `running` tells afterwards whose trial goes on."""
+        self.trouble.act(self.env, self.steps)
         transition = self.env.step(action)
         self._lead()
         self.steps += 1
@@ -167,7 +170,9 @@ class TrialWorlds:
                 self._depth[world] = sense(image, self.sensor, near, far, luck[world])[0]
         else:
             self._depth[fresh] = observation.depth[fresh]
-        return replace(observation, depth=self._depth.clone(), depth_fresh=fresh)
+        luck = self.env.luck or []
+        seen, fresh = self.trouble.see(self.env, self.steps, self._depth, fresh, luck)
+        return replace(observation, depth=seen.clone(), depth_fresh=fresh)
 
 
 def worlds_for(

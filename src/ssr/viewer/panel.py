@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import viser
 
+from ssr.evaluation.stress.registry import stress_named, stress_names
 from ssr.pictures.depth import depth_picture
 from ssr.task.config import CommandConfig
 from ssr.terrain.registry import kind_names
@@ -38,6 +39,7 @@ STEERING: dict[Key, tuple[str, Command]] = {
 HELP = """**I** **K** faster, slower · **J** **L** turn · **U** **O** sidestep · **X** stop ·
 **P** pause · **R** restart · **F** push. Mouse, arrows and **WASD** move the onlooker."""
 PUSH = 0.6  #: m/s at first
+NO_STRESS = "none"
 EYE_WIDTH = 230  #: pixels, of the window with the robot's eye
 EYE_SIDE = 288  #: pixels, of the picture in it: a whole number for each of its own
 
@@ -66,6 +68,7 @@ class Panel:
         self._add_command(world.env.config.commands, command)
         self._add_eye(world)
         self._add_ground(world)
+        self._add_stress()
         self._add_view(scene)
         if world.subject.policy is not None:
             self._button("Newest weights", viser.Icon.REFRESH, renew)
@@ -120,6 +123,26 @@ class Panel:
         for choice in (self._kind, self._level, self._strip):
             choice.on_update(lambda _: self.ask(lambda world: world.choose(self.ground)))
         randomized.on_update(lambda _: self.ask(lambda world: world.randomize(randomized.value)))
+
+    def _add_stress(self) -> None:
+        gui = self.server.gui
+        with gui.add_folder("Stress", expand_by_default=False):
+            self._stress = gui.add_dropdown("trouble", (NO_STRESS, *stress_names()), initial_value=NO_STRESS)
+            self._dose = gui.add_slider("dose %", 0, 200, 10, 100)
+            self._told = gui.add_markdown("")
+        for choice in (self._stress, self._dose):
+            choice.on_update(lambda _: self._trouble())
+
+    def _trouble(self) -> None:
+        """100 % is the hardest dose of `ssr stress`."""
+        name = "" if self._stress.value == NO_STRESS else self._stress.value
+        dose = 0.0
+        self._told.content = ""
+        if name:
+            kind = stress_named(name)
+            dose = min(kind.doses[-1] * self._dose.value / 100, kind.highest)
+            self._told.content = f"{kind.label}, {dose:g} {kind.unit}: {kind.about}"
+        self.ask(lambda world: world.worry(name, dose))
 
     def _add_view(self, scene: Scene) -> None:
         gui = self.server.gui

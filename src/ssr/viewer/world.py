@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ssr.errors import UserError
+from ssr.evaluation.stress.registry import stress_named, trouble_of
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import GivenTiles
 from ssr.learning.footsteps import to_tile
@@ -20,7 +21,7 @@ from ssr.task.env import TraversalEnv
 from ssr.task.frames import to_yaw
 from ssr.task.terminations import BEHIND_START
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
-from ssr.task.transition import Transition
+from ssr.task.transition import Observation, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.registry import kind_named
 from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
@@ -69,6 +70,7 @@ class PlayWorld:
     def __init__(self, subject: Subject, ground: Ground, *, randomized: bool = False, seed: int = 0) -> None:
         self.ground, self.rng = ground, np.random.default_rng(seed)
         self.command: Command = (0.0, 0.0, 0.0)
+        self.stress, self.dose = "", 0.0
         self.tally: Counter[Outcome] = Counter()
         self.tiles = GivenTiles([lay(ground, self.rng)])
         self.subject, self.seed = subject, seed
@@ -127,6 +129,11 @@ class PlayWorld:
         self.ground = ground
         self.begin()
 
+    def worry(self, stress: str, dose: float) -> None:
+        """Start again under this stress; none without a name."""
+        self.stress, self.dose = stress, stress_named(stress).check(dose) if stress else 0.0
+        self.begin()
+
     def push(self, speed: float) -> None:
         """Add `speed` m/s to the base velocity, in any horizontal direction."""
         angle = self.rng.uniform(0.0, 2 * np.pi)
@@ -136,11 +143,12 @@ class PlayWorld:
     def begin(self) -> None:
         """Start again, on a new tile of the ground chosen."""
         self._lay()
-        self.observation = self.env.reset()
+        self.trouble = trouble_of(self.stress, self.dose)
+        self.steps = 0
+        self.observation = self._seen(self.env.reset())
         self.env.progress.omnidirectional.fill_(True)  # so that `commands.free` is what counts
         self.actor.begin(1)
         self.state = self.env.simulator.state()
-        self.steps = 0
         self.ending: int | None = None  #: steps until the next start, once this episode is over
         self.footprints: deque[Footprint] = deque(maxlen=TRAIL)
         self.touchdowns = Touchdowns(1, TouchdownRules())
@@ -157,6 +165,7 @@ class PlayWorld:
         self.env.commands.free[0] = torch.tensor(self.command)
         action = self.actor.act(self.observation)
         imagined = self._imagine(action)
+        self.trouble.act(self.env, self.steps)
         transition = self.env.step(action)
         self.steps += 1
         self._watch(transition)
@@ -164,11 +173,19 @@ class PlayWorld:
             self.begin()
         else:
             self.state = self.env.simulator.state()
-            self.observation = self.env.restart(torch.zeros(1, dtype=torch.bool))
+            self.observation = self._seen(self.env.restart(torch.zeros(1, dtype=torch.bool)))
             self._note_footprints(transition)
             self._measure()
             self.moment = self._moment(imagined)
         return self.moment
+
+    def _seen(self, observation: Observation) -> Observation:
+        """With what stress makes of the images."""
+        if self.env.camera is None:
+            return observation
+        depth, fresh = observation.depth, observation.depth_fresh
+        depth, fresh = self.trouble.see(self.env, self.steps, depth, fresh, [self.env.generator])
+        return replace(observation, depth=depth.clone(), depth_fresh=fresh)
 
     def _imagine(self, action: Tensor) -> np.ndarray | None:
         if self.imagine is None:

@@ -1,0 +1,1 @@
+"""Stress with a dose: what a robot survives, not whether."""
