@@ -10,7 +10,7 @@ import pytest
 from motion_people import record, write_bvh
 
 from ssr.cli.main import main
-from ssr.motion import store
+from ssr.motion import store, synthesis
 from ssr.motion.flat_plans import steady
 from ssr.motion.footsteps import walk
 from ssr.motion.solver import Solver
@@ -93,6 +93,24 @@ def test_build_takes_a_folder_and_names_what_it_leaves_out(
     assert "broken" in capsys.readouterr().out
     assert main(["motion", "build", str(tmp_path / "nowhere")]) == 2
     assert "No such folder" in capsys.readouterr().err
+
+
+def test_without_recordings_planned_motion_lies_beside_ones_own_robot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any robot with arms will do, also one nobody has seen; of all plans the first two."""
+    every = synthesis.plans
+    monkeypatch.setattr(synthesis, "plans", lambda limbs: list(every(limbs))[:2])
+    monkeypatch.chdir(tmp_path)
+    assert main(["robots", "example"]) == 0
+    assert main(["motion", "build", "--robot", "example.toml"]) == 0
+    clips, _ = store.load(tmp_path / "motion_example.npz")
+    assert len(clips) == 2 and all(clip.synthetic and clip.quality.kept for clip in clips)
+    capsys.readouterr()
+    assert main(["motion", "report", "--robot", "example.toml", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 2
+    assert main(["motion", "build", "--no-planned"]) == 2
+    assert "Nothing to build from" in capsys.readouterr().err
 
 
 def test_show_lists_clips_and_refuses_unknown_ones(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from test_own_robot import JOINTS, MJCF, URDF
+from urdf_writing import urdf
 
 from ssr import robots
 from ssr.cli.main import main
 from ssr.robots import description
 from ssr.robots.guess import guess
+from ssr.robots.posture import measure
 
 EXAMPLE = Path(str(resources.files("ssr.robots") / "example"))
 DOCS = Path(__file__).parents[2] / "docs" / "own-robot.md"
@@ -86,6 +88,18 @@ def test_a_urdf_becomes_a_robot(tmp_path, capsys):
     assert {j.max_torque for j in robot.joints} == {45.0} and {j.max_velocity for j in robot.joints} == {7.5}
     said = capsys.readouterr().out
     assert "armature" in said and "max_torque" not in said and "max_velocity" not in said
+
+
+def test_the_same_robot_as_urdf_and_as_mjcf_is_understood_alike(tmp_path):
+    known = robots.load(EXAMPLE / "example.toml")
+    found = robots.load(draft(tmp_path, urdf(robots.anatomy(EXAMPLE / "example.toml")), "example.urdf"))
+    assert found.joint_names == known.joint_names
+    assert [j.role for j in found.joints] == [j.role for j in known.joints]
+    assert (found.foot_links, found.shank_links) == (known.foot_links, known.shank_links)
+    assert measure(found).mass == pytest.approx(measure(known).mass)
+    assert found.standing_height == pytest.approx(known.standing_height, abs=1e-6)
+    for joint, same in zip(found.joints, known.joints, strict=True):
+        assert (joint.max_torque, joint.max_velocity) == pytest.approx((same.max_torque, 15.0))
 
 
 def test_a_toe_does_not_count_as_a_foot(tmp_path):

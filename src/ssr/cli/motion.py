@@ -63,8 +63,8 @@ class Retarget:
 class Build:
     """Make a robot's whole dataset from a folder of recordings, plus planned motion."""
 
-    folder: Annotated[Path, tyro.conf.Positional]
-    """Folder with .bvh and .npz files; clips.json in it names the kind of each."""
+    folder: Annotated[Path | None, tyro.conf.Positional] = None
+    """Folder with .bvh and .npz files; clips.json in it names the kind of each. None: planned motion."""
     robot: str = "x2"
     """A robot's name or robot.toml."""
     out: Path | None = None
@@ -196,7 +196,9 @@ def _build(command: Build, robot: RobotSpec) -> int:
     parts = Parts(folder=out.with_name(f"{out.stem}.parts"))
     if parts.done():
         _console().print(f"Going on after {parts.done()} parts in {parts.folder}; delete it to start over.")
-    recordings = sources(command.folder)
+    if command.folder is None and not command.planned:
+        raise UserError("Nothing to build from: give a folder of recordings, or leave out --no-planned.")
+    recordings = [] if command.folder is None else sources(command.folder)
     todo: list[tuple[str, Callable[[], tuple[list[Clip], list[Quality]]]]] = [
         (f"{source.path.parent.name}_{source.path.stem}", partial(from_recording, solver, source))
         for source in recordings
