@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CHECKED := src tests examples scripts/convert_settings scripts/levels scripts/unchanged
+CHECKED := setup.py src tests examples scripts/convert_settings scripts/levels scripts/unchanged
 
 .PHONY: demo test check setup lock clean
 

@@ -11,11 +11,11 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from ssr.pretrained import DEFAULT, names
 from ssr.ranges import Within, settings
 from ssr.terrain.settings import LEVELS
 
 console = Console()
-PRETRAINED = Path("pretrained/x2")  #: the policy that comes with the repository
 WARM_UP = 10  #: control steps before the measurement: every kernel has run, every camera has looked
 MEASURED = 5.0  #: s
 
@@ -40,7 +40,7 @@ def run(argv: list[str]) -> int:
     measure()
     if demo.iterations:
         written.append(train_briefly(demo.out, demo.iterations))
-    if PRETRAINED.is_dir():
+    if DEFAULT in names():
         written += film_walking(demo.out)
     console.print(f"\nDone in {time.monotonic() - begin:.0f} s. Look at:")
     for path in written:
@@ -133,7 +133,7 @@ def film_walking(out: Path) -> list[Path]:
 
     console.print("[bold]4. The policy that ships[/bold]: eight seconds up stairs of 13 cm")
     strip = ["--terrain", "stairs_up", "--setting", "0.13/0.32", "--trial", "143", "--seconds", "8"]
-    film.run([str(PRETRAINED), *strip, "--out", str(out)])
+    film.run([DEFAULT, *strip, "--out", str(out)])
     return sorted(out.glob("stairs_up*"))
 
 

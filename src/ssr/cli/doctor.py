@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
@@ -10,6 +9,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from ssr.machine import cores, memory_gigabytes
 from ssr.ranges import settings
 
 PACKAGES = ("torch", "mujoco", "mujoco-warp", "warp-lang", "numba", "numpy", "mink", "viser", "onnxruntime")
@@ -25,7 +25,7 @@ def run(argv: list[str]) -> int:
     gpus = gpu_names()
     table = Table(show_header=False, box=None)
     table.add_row("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
-    table.add_row("cores", str(len(os.sched_getaffinity(0))))
+    table.add_row("cores", str(cores()))
     table.add_row("memory", f"{memory_gigabytes():.0f} GB")
     table.add_row("GPU", ", ".join(gpus) or "none: training runs on the CPU")
     table.add_row("OpenGL", offscreen_rendering())
@@ -40,10 +40,6 @@ def gpu_names() -> list[str]:
     import torch
 
     return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-
-
-def memory_gigabytes() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
 def offscreen_rendering() -> str:

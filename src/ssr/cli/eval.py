@@ -29,7 +29,7 @@ Writes RUN/eval/results.json and report.html. Stopped and started again, it goes
 @settings("--")
 class EvalOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
+    """Run directory, its small checkpoint, a policy that ships (x2), or scripted:stand, fall or stepper."""
     terrain: Annotated[str, tyro.conf.arg(help=f"One kind only: {kinds_help()}")] = "all"
     settings: tuple[str, ...] = ("table2",)
     """Sets of strips: table2, standard, sweep, open_world."""
@@ -95,7 +95,7 @@ def run(argv: list[str]) -> int:
     from ssr.evaluation.conditions import Conditions
     from ssr.evaluation.evaluate import Request, evaluate
     from ssr.evaluation.table import gait_table, protocol, table
-    from ssr.evaluation.workers import cores
+    from ssr.machine import cores
 
     conditions = Conditions(
         seed=options.seed,

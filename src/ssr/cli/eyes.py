@@ -24,7 +24,7 @@ Writes RUN/eyes/eyes.json and eyes.html; the next report of `ssr eval` on the sa
 @settings("--")
 class Options:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Run directory, or its small checkpoint."""
+    """Run directory, its small checkpoint, or a policy that ships (x2)."""
     terrain: str = "all"
     """One kind only: flat, slope, stairs_up, stairs_down, discrete, gap or platform."""
     trials: Annotated[int, Within(1, 1_000_000)] = 40
@@ -49,7 +49,7 @@ def run(argv: list[str]) -> int:
     from ssr.evaluation.conditions import Conditions
     from ssr.evaluation.eyes.examine import Examination, examine
     from ssr.evaluation.eyes.table import table
-    from ssr.evaluation.workers import cores
+    from ssr.machine import cores
 
     request = Examination(
         source=options.run,

@@ -22,7 +22,7 @@ expected to land, right orange and left blue, as wide as the uncertainty."""
 @settings("--")
 class FilmOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
+    """Run directory, its small checkpoint, a policy that ships (x2), or scripted:stand, fall or stepper."""
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "stairs_down"
     level: Annotated[str | None, tyro.conf.arg(metavar="INT")] = None
     """Difficulty 0 to 19; 10 unless a setting is given."""

@@ -8,6 +8,7 @@ import sys
 
 from ssr import __version__
 from ssr.errors import UserError
+from ssr.extras import missing
 
 COMMANDS: dict[str, str] = {
     "doctor": "what this machine has, and which preset suits it",
@@ -59,6 +60,12 @@ def main(argv: list[str] | None = None) -> int:
             return int(command.run(rest) or 0)
         finally:
             sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        lacking = missing(error.name)
+        if lacking is None:
+            raise
+        print(f"ssr {name}: {lacking}", file=sys.stderr)
+        return 2
     except UserError as error:
         print(f"ssr {name}: {error}", file=sys.stderr)
         return 2

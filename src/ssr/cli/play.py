@@ -28,7 +28,7 @@ blue, two standard deviations wide. Footprints: green where well supported, else
 @settings("--")
 class PlayOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Run directory, its small checkpoint, or scripted:stand, scripted:fall, scripted:stepper."""
+    """Run directory, its small checkpoint, a policy that ships (x2), or scripted:stand, fall or stepper."""
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "flat"
     level: Annotated[int, Within(0, LEVELS - 1)] = 5
     """Difficulty 0 to 19."""
@@ -57,12 +57,8 @@ def run(argv: list[str]) -> int:
     from ssr.errors import UserError
     from ssr.evaluation import subject
     from ssr.viewer.ground import Ground
-
-    try:
-        from ssr.viewer.panel import spans
-        from ssr.viewer.player import Player, open_server
-    except ModuleNotFoundError as error:
-        raise UserError(f"`ssr play` needs {error.name}: pip install viser.") from None
+    from ssr.viewer.panel import spans
+    from ssr.viewer.player import Player, open_server
     from ssr.viewer.world import PlayWorld
 
     ground = Ground.of(options.terrain, options.level, options.strip)

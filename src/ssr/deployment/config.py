@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from typing import Annotated, Literal
 from ssr.errors import UserError
 from ssr.ranges import Within, settings
 
+LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 MAX_DOMAIN = 232  #: the highest DDS domain whose ports exist
 ON_A_ROBOT = ("onnxruntime", "cyclonedds", "mcap", "lz4", "pyrealsense2")
 TO_EXPORT = ("onnx", "onnxscript", "onnxruntime")
@@ -35,7 +37,7 @@ class DdsConfig:
     """The DDS network that robot, controller and operators share."""
 
     domain: Annotated[int, Within(0, MAX_DOMAIN)] = 0  #: as ROS_DOMAIN_ID
-    interface: str = "lo"  #: network interface, e.g. eth0; empty: whatever CYCLONEDDS_URI says
+    interface: str = LOOPBACK  #: network interface, e.g. eth0; empty: whatever CYCLONEDDS_URI says
     lossiness: Annotated[float, Within(0.0, 0.999)] = 0.0
     """Share of packets thrown away on sending, for rehearsals."""
 

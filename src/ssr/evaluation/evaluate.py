@@ -62,8 +62,7 @@ class Request:
 
     @property
     def run(self) -> Path | None:
-        path = Path(self.source)
-        return path if path.is_dir() else None
+        return subject.run_directory(self.source)
 
     @property
     def target(self) -> Path:

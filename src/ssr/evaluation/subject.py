@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ssr.errors import UserError, unknown
+from ssr import pretrained
+from ssr.errors import unknown
 from ssr.evaluation.scripted import SCRIPTED
 from ssr.learning import config_file, saved
 from ssr.learning.algorithm import Actor, Imagine, Policy, StyleJudge
@@ -51,14 +52,10 @@ class Subject:
 
 
 def load(source: str, iteration: int | None = None) -> Subject:
-    """A subject from what a user types: RUN, RUN/small.safetensors or scripted:NAME."""
+    """A subject from what a user types: RUN, RUN/small.safetensors, x2 or scripted:NAME."""
     if source.startswith(PREFIX):
         return _scripted(source.removeprefix(PREFIX))
-    path = Path(source)
-    if not path.exists():
-        raise UserError(
-            f"{source} does not exist. Give a run directory made by `ssr train`, or {PREFIX}stand."
-        )
+    path = pretrained.located(source)
     found = saved.load(path, iteration)
     config, policy = found.config, found.policy
     settings = {name: config_file.as_dict(getattr(config, name)) for name in ("task", "camera", "network")}
@@ -77,11 +74,18 @@ def load(source: str, iteration: int | None = None) -> Subject:
 
 
 def home(source: str) -> Path:
-    """The folder that belongs to a subject: the run, the folder of its checkpoint, or out/scripted-NAME."""
+    """The folder that belongs to a subject: the run, the folder of its checkpoint, or out/NAME."""
     if source.startswith(PREFIX):
         return Path("out") / source.replace(":", "-")
-    path = Path(source)
-    return path if path.is_dir() else path.parent
+    return pretrained.home(source)
+
+
+def run_directory(source: str) -> Path | None:
+    """The run directory that a source is, if it is one."""
+    if source.startswith(PREFIX):
+        return None
+    path = pretrained.located(source)
+    return path if path.is_dir() else None
 
 
 def _scripted(name: str) -> Subject:

@@ -52,10 +52,6 @@ class Job:
         return run_trials(subject, self.course, self.conditions, self.first, self.count, progress, self.chunk)
 
 
-def cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 def work(jobs: Sequence[Work], workers: int, progress: Progress, receive: Receiver) -> None:
     """Do all jobs, in this process or in several."""
     if workers == 1 or len(jobs) == 1:

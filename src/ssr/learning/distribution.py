@@ -21,6 +21,7 @@ import torch.distributed as dist
 from ssr.errors import UserError
 from ssr.learning.config import TrainConfig
 from ssr.learning.ranks import Ranks
+from ssr.machine import cores
 
 LOCAL = "127.0.0.1"
 PATIENCE = timedelta(minutes=30)  #: for a peer, e.g. while it writes a checkpoint
@@ -63,8 +64,7 @@ def rank_count(config: TrainConfig) -> int:
         return config.ranks
     if on_gpu:
         return gpus
-    cores = len(os.sched_getaffinity(0))
-    return max(1, min(cores // config.env.threads, config.env.num_envs))
+    return max(1, min(cores() // config.env.threads, config.env.num_envs))
 
 
 def under_torchrun() -> bool:

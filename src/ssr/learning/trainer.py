@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +22,7 @@ from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.run_directory import METRICS, SMALL, RunDirectory, read_metrics
 from ssr.learning.statistics import level_means
 from ssr.learning.worlds import Environment
+from ssr.machine import peak_memory_megabytes
 from ssr.task.transition import Observation
 from ssr.terrain.settings import TERRAIN_TYPES
 
@@ -144,7 +144,7 @@ class Trainer:
     def _account(self, seconds: float) -> dict[str, float]:
         parts = self.algorithm.stopwatch.read()
         names, steps = sorted(parts), self.algorithm.steps * self.env.num_envs
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+        memory = peak_memory_megabytes()
         sums = torch.tensor(
             [float(steps), memory, seconds, float(self.env.overflows), *(parts[n] for n in names)]
         )

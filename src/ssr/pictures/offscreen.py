@@ -17,7 +17,7 @@ from mujoco.rendering.classic import gl_context
 
 from ssr.errors import UserError
 
-BACKENDS = ("egl", "osmesa")
+BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
 DISC_HEIGHT = 0.003  #: m, half
 UPRIGHT, NOWHERE = np.eye(3).ravel(), np.zeros(3)
 SUN = (-0.45, 0.4, -0.8)  #: where its light goes: from the side, so that no two faces of a box look alike

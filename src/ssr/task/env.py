@@ -6,7 +6,6 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 
@@ -14,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr.machine import cores
 from ssr.physics.engines import make_simulator
 from ssr.physics.loose import loose_shapes, tops
 from ssr.physics.readout import Reading
@@ -63,7 +63,7 @@ class TraversalEnv:
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
         physics = physics or PhysicsConfig()
         self.substeps = self.config.substeps(physics.timestep)  #: physics steps per control step
-        threads = threads or len(os.sched_getaffinity(0))
+        threads = threads or cores()
         self.layouts = layouts(robot)
         self.generator = torch.Generator().manual_seed(seed)
         self.simulator = make_simulator(
