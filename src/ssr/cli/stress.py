@@ -57,7 +57,7 @@ def run(argv: list[str]) -> int:
     from ssr.evaluation.courses import choose
     from ssr.evaluation.stress.chapter import table
     from ssr.evaluation.stress.curves import Curves, examine
-    from ssr.evaluation.workers import cores
+    from ssr.machine import cores
 
     (course, *_) = choose(("standard", "open_world"), options.terrain, options.setting)
     request = Curves(
