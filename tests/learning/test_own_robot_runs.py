@@ -20,6 +20,8 @@ from ssr.learning.run_directory import RunDirectory
 from ssr.motion import store
 from ssr.motion.dataset import MotionDataset
 from ssr.rehearsal.training import Training
+from ssr.robots import carried
+from urdf_writing import urdf
 
 EXAMPLE = Path(str(resources.files("ssr.robots") / "example"))
 TINY = ("--preset", "smoke", "--env.num-envs", "4", "--run.iterations", "1")
@@ -41,8 +43,19 @@ def toml(tmp_path) -> Path:
     return folder / "example.toml"
 
 
-def test_a_run_carries_its_robot_and_its_motion(toml, tmp_path, monkeypatch):
-    """Trained beside a motion file, moved, its source deleted: acts, is exported, gone on with, continued."""
+@pytest.fixture
+def drafted(tmp_path) -> Path:
+    """What `ssr robots new` makes of the same robot's URDF."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "example.urdf").write_text(urdf(robots.anatomy(EXAMPLE / "example.toml")))
+    assert main(["robots", "new", str(folder / "example.urdf")]) == 0
+    return folder / "example.toml"
+
+
+def test_a_run_carries_its_robot_and_its_motion(drafted, tmp_path, monkeypatch):
+    """A URDF, trained beside a motion file, moved, its source gone: acts, is exported, resumed, continued."""
+    toml = drafted
     motion = store.of(robots.load(toml))
     assert motion == toml.parent / "motion_example.npz"
     renamed_motion(toml, motion)
@@ -83,10 +96,13 @@ def test_a_motion_file_can_be_given_for_any_robot(tmp_path):
     assert robot.joints == robots.load("x2").joints
 
 
-def test_a_run_of_a_shipped_robot_carries_nothing(tmp_path):
+def test_a_run_of_a_shipped_robot_carries_nothing_and_takes_none_that_lies_about(tmp_path):
     run = tmp_path / "run"
     assert command([*TINY, "--run", str(run)]) == 0
     assert not (run / "robot.json").exists() and not list(run.glob("*.npz"))
+    carried.write(tmp_path / "robot.json", robots.anatomy("dr02"))
+    for weights in (run, run / "small.safetensors"):
+        assert saved.load(weights).robot.name == "x2"
 
 
 def test_without_motion_no_style_is_enough(toml, tmp_path):

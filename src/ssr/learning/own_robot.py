@@ -19,6 +19,7 @@ from ssr.robots import carried
 from ssr.robots.spec import RobotSpec
 
 ROBOT = "robot.json"
+DEEPER = ("stages", "snapshots")  #: folders of a run that hold weights
 
 
 def robot_file(config: TrainConfig, run: Path | None = None) -> str:
@@ -35,9 +36,11 @@ def carries(run: Path) -> bool:
 
 
 def home(path: Path) -> Path:
-    """The run that a folder or a file of weights belongs to, as far as the robot it carries tells."""
-    near = (path, path.parent, path.resolve().parent.parent)  # a stage's weights lie one folder deeper
-    return next((folder for folder in near if carries(folder)), path)
+    """The run that a file of weights belongs to; a directory is one itself."""
+    if path.is_dir():
+        return path
+    folder = path.resolve().parent
+    return folder.parent if folder.name in DEEPER else folder
 
 
 def check(config: TrainConfig, motion: Path | None = None, run: Path | None = None) -> None:
