@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CHECKED := setup.py src tests examples scripts/convert_settings scripts/levels scripts/unchanged
+CHECKED := setup.py src tests examples scripts/convert_settings scripts/levels scripts/unchanged \
+	scripts/cuda_kernels
 
-.PHONY: demo test check setup lock clean
+.PHONY: demo test check setup lock clean cuda-kernels
 
 demo: setup
 	$(BIN)/ssr demo
@@ -23,6 +24,10 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml requirements.lock scripts/setup
 	PYTHON=$(PYTHON) VENV=$(VENV) sh scripts/setup
 	@touch $@
+
+# Minutes: compiles every kernel for GPUs that need not be here, and lists them.
+cuda-kernels: setup
+	$(BIN)/python scripts/cuda_kernels
 
 lock: setup
 	sh scripts/lock $(BIN)/python > requirements.lock.new && mv requirements.lock.new requirements.lock

@@ -47,7 +47,7 @@ def test_error_falls_below_ten_centimetres_on_a_walk():
     imagination = Imagination(
         model, state_size=375, action_size=21, config=config, optimizer=OptimizerConfig(learning_rate=2e-3)
     )
-    recorder = FootstepRecorder(num_envs=16, input_size=396)
+    recorder = FootstepRecorder(num_envs=16, input_size=396, steps=24)
     env.reset()
     errors, gates = [], []
     drive = 0.8 * torch.randn(16, 21)
@@ -56,8 +56,9 @@ def test_error_falls_below_ten_centimetres_on_a_walk():
             state = env.privileged(env.facts())
             action = drive + 0.1 * torch.randn(16, 21)
             transition = env.step(action)
-            imagination.put(recorder.observe(state, action, transition))
+            recorder.observe(state, action, transition)
             env.restart(transition.ended)
+        imagination.put(recorder.labels())
         metrics = imagination.update()
         errors.append(metrics["foothold_rmse"])
         gates.append((imagination.trusted, metrics["imagination_samples"], imagination.rmse))

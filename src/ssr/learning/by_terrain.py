@@ -26,6 +26,6 @@ class TerrainSums:
     def hand_over(self, add: Callable[[str, Tensor, Tensor], None]) -> None:
         """Give every `name/terrain`, its total and its count to `add`, and begin anew."""
         for name, table in self.sums.items():
-            for terrain, (total, count) in zip(TERRAIN_TYPES, table.cpu(), strict=True):
+            for terrain, (total, count) in zip(TERRAIN_TYPES, table.unbind(), strict=True):
                 add(f"{name}/{terrain}", total, count)
         self.sums = {}

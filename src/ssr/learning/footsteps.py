@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,6 +43,16 @@ class FreshLabels(Labels):
     steps_left: Tensor  #: (m,) long, control steps from the swing step to the contact
 
 
+class Ended(NamedTuple):
+    """Swings of n worlds that one step showed to have ended in a touchdown, right foot before left."""
+
+    confirmed: Tensor  #: (n, 2) bool
+    length: Tensor  #: (n, 2) long, control steps of the swing
+    point: Tensor  #: (n, 2, 2) where the feet landed, tile frame, m
+    terrain_type: Tensor  #: (n,)
+    slot: int  #: of the step
+
+
 class FootstepRecorder(NamedTensors):
     """Labels each swing of both feet of n worlds once it has ended in a touchdown.
 
@@ -50,14 +61,15 @@ class FootstepRecorder(NamedTensors):
     ends first are dropped.
     """
 
-    TENSORS = (
-        "inputs", "positions", "yaws", "in_air", "clock", "known", "base_position", "base_yaw",
-        "recorded", "landing_steps",
-    )  # fmt: skip
+    TENSORS = ("clock", "known", "base_position", "base_yaw", "recorded", "landing_steps")
+    RING = ("inputs", "positions", "yaws", "in_air")  #: of which the newest slots are kept
+    KEPT = MAX_SWING_STEPS + 2  #: the landing and its confirmation come after the swing
 
-    def __init__(self, *, num_envs: int, input_size: int, device: str = "cpu"):
+    def __init__(self, *, num_envs: int, input_size: int, steps: int = 1, device: str = "cpu"):
+        """steps: between one call of `labels` and the next, at most."""
         self.touchdowns = Touchdowns(num_envs, TouchdownRules(), valid=True, device=device)
-        slots = MAX_SWING_STEPS + 2  #: the landing and its confirmation come after the swing
+        slots = self.KEPT + steps - 1
+        self._ended: list[Ended] = []
         self.inputs = torch.zeros(slots, num_envs, input_size, device=device)
         self.positions = torch.zeros(slots, num_envs, 2, device=device)
         self.yaws = torch.zeros(slots, num_envs, device=device)
@@ -70,15 +82,22 @@ class FootstepRecorder(NamedTensors):
         self.recorded = torch.zeros(num_envs, 2, dtype=torch.long, device=device)  #: steps since lift-off
         self.landing_steps = torch.zeros(num_envs, 2, dtype=torch.long, device=device)
 
-    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> FreshLabels:
-        """Take in one step, state (n, S) and action (n, A) before it; returns the swing steps it labelled."""
+    def observe(self, state: Tensor, action: Tensor, transition: Transition) -> None:
+        """Take in one step, state (n, S) and action (n, A) before it."""
         now = int(self.clock) % len(self.inputs)
         self.inputs[now] = torch.cat((state, action), -1)
         self.positions[now] = self.base_position
         self.yaws[now] = self.base_yaw
         self.in_air[now] = ~transition.feet.contact
-        labels = self._label(self.touchdowns.observe(transition), now, transition.terrain_type)
-
+        self._ended.append(
+            Ended(
+                confirmed=self.touchdowns.observe(transition),
+                length=self.landing_steps,
+                point=self.touchdowns.landing_point,
+                terrain_type=transition.terrain_type,
+                slot=now,
+            )
+        )
         self.landing_steps = torch.where(self.touchdowns.landing, self.recorded, 0)
         stored = torch.where(self.known.unsqueeze(-1), self.recorded + 1, 0)
         swinging = self.touchdowns.air_steps > 0
@@ -89,7 +108,6 @@ class FootstepRecorder(NamedTensors):
         self.known = torch.ones_like(self.known)
         self.clock += 1
         self.restart(transition.ended | ~transition.valid)
-        return labels
 
     def restart(self, ended: Tensor) -> None:
         """Forget the swings of the worlds (n,) that ended."""
@@ -100,24 +118,45 @@ class FootstepRecorder(NamedTensors):
         self.landing_steps = torch.where(column, 0, self.landing_steps)
 
     def state_dict(self) -> dict[str, Tensor]:
-        return super().state_dict() | self.touchdowns.state_dict()
+        state, (here, there) = super().state_dict() | self.touchdowns.state_dict(), self._newest()
+        for name in self.RING:
+            ring = getattr(self, name)
+            state[name] = torch.zeros_like(ring[: self.KEPT])
+            state[name][there] = ring[here]
+        return state
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         super().load_state_dict(state)
         self.touchdowns.load_state_dict(state)
+        here, there = self._newest()
+        for name in self.RING:
+            getattr(self, name)[here] = state[name][there]
 
-    def _label(self, confirmed: Tensor, now: int, terrain_type: Tensor) -> FreshLabels:
-        """Labels of the swings that ended one step ago; their last stored step is two slots back."""
-        world, foot = confirmed.nonzero(as_tuple=True)
-        length = self.landing_steps[world, foot]
+    def _newest(self) -> tuple[Tensor, Tensor]:
+        """Where the newest slots are, and where they would be in a ring of no more."""
+        written = int(self.clock) - 1 - torch.arange(self.KEPT, device=self.inputs.device)
+        return written % len(self.inputs), written % self.KEPT
+
+    def labels(self) -> FreshLabels:
+        """The swing steps that were labelled since this was last asked; at least one step ago.
+
+        Asked once a rollout: how many there are must be known before they can be gathered, and a device would
+        be waited for. A swing's last stored step is two slots before the one that confirmed its landing.
+        """
+        ended, self._ended = self._ended, []
+        parts = {name: torch.stack([getattr(one, name) for one in ended]) for name in Ended._fields[:-1]}
+        now = torch.tensor([one.slot for one in ended], device=self.inputs.device)
+        step, world, foot = parts["confirmed"].nonzero(as_tuple=True)
+        length = parts["length"][step, world, foot]
         swing = torch.arange(len(world), device=world.device).repeat_interleave(length)
         first = length.cumsum(0) - length
         back = torch.arange(len(swing), device=world.device) - first[swing]
-        slot = (now - 2 - back) % len(self.inputs)
-        flying = self.in_air[slot, world[swing], foot[swing]]
-        slot, of_world, of_foot = slot[flying], world[swing][flying], foot[swing][flying]
+        slot = (now[step][swing] - 2 - back) % len(self.inputs)
+        flying = self.in_air[slot, world[swing], foot[swing]].nonzero().squeeze(1)
+        slot, swing, back = slot[flying], swing[flying], back[flying]
+        of_step, of_world, of_foot = step[swing], world[swing], foot[swing]
         target = to_base(
-            self.touchdowns.landing_point[of_world, of_foot],
+            parts["point"][of_step, of_world, of_foot],
             self.positions[slot, of_world],
             self.yaws[slot, of_world],
         )
@@ -125,6 +164,6 @@ class FootstepRecorder(NamedTensors):
             input=self.inputs[slot, of_world],
             foot=of_foot,
             target=target,
-            terrain_type=terrain_type[of_world],
-            steps_left=back[flying] + 1,
+            terrain_type=parts["terrain_type"][of_step, of_world],
+            steps_left=back + 1,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -92,6 +94,11 @@ class Imagination:
             ranks=ranks,
         )
 
+    @cached_property
+    def believed(self) -> Tensor:
+        """`trusted`, on the device of the model."""
+        return self.trusted.to(self.buffer.foot.device)
+
     @property
     def trusted(self) -> Tensor:
         """(types,) bool: on which terrain types landings are known well enough to be paid for."""
@@ -140,6 +147,7 @@ class Imagination:
         blended = (SMOOTHING * self.rmse.square() + (1 - SMOOTHING) * newest.square()).sqrt()
         blended = torch.where(self.rmse.isfinite(), blended, newest)
         self.rmse = torch.where(count > 0, blended, self.rmse)
+        self.__dict__.pop("believed", None)
 
     def _predict(self, labels: Labels) -> tuple[Tensor, Tensor]:
         state, action = labels.input.split((self.state_size, labels.input.shape[1] - self.state_size), 1)
@@ -169,3 +177,4 @@ class Imagination:
         self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
         self.total = int(state["total"])  # type: ignore[call-overload]
         self.rmse = state["rmse"].cpu().clone()  # type: ignore[attr-defined]
+        self.__dict__.pop("believed", None)

@@ -57,46 +57,82 @@ class FrameHistory:
         return self.frames[index, self._worlds.unsqueeze(1)]
 
 
+class Picked:
+    """Rows of some worlds at some steps, one after the other, in memory for all of them.
+
+    How many there are is asked once a rollout: a device would be waited for.
+    """
+
+    def __init__(self, *, steps: int, num_envs: int, device: str = "cpu") -> None:
+        self._worlds = torch.arange(num_envs, device=device)
+        self._nowhere = steps * num_envs  #: the slot of rows that were not picked
+        self._owners = torch.zeros(self._nowhere + 1, dtype=torch.long, device=device)
+        self._steps = torch.zeros(self._nowhere + 1, dtype=torch.long, device=device)
+        self._rows = torch.empty(0, device=device)
+        self._end = torch.zeros((), dtype=torch.long, device=device)
+        self.begin()
+
+    def begin(self) -> None:
+        self._end.zero_()
+        self._size: int | None = 0
+
+    def put(self, t: int, rows: Tensor, picked: Tensor) -> Tensor:
+        """Add the rows (n, ...) of step t of the worlds `picked` (n,); where they came to be, (n,)."""
+        if not len(self._rows):
+            self._rows = rows.new_empty(self._nowhere + 1, *rows.shape[1:])
+        places = self._end + picked.cumsum(0) - 1
+        slots = torch.where(picked, places, self._nowhere)
+        self._rows[slots], self._owners[slots] = rows, self._worlds
+        self._steps[slots] = t
+        self._end += picked.sum()
+        self._size = None
+        return places
+
+    def __len__(self) -> int:
+        if self._size is None:
+            self._size = int(self._end)
+        return self._size
+
+    @property
+    def rows(self) -> Tensor:
+        return self._rows[: len(self)]
+
+    @property
+    def owners(self) -> Tensor:
+        """(k,) the world of each row."""
+        return self._owners[: len(self)]
+
+    @property
+    def steps(self) -> Tensor:
+        """(k,) the step of each row."""
+        return self._steps[: len(self)]
+
+
 class CameraFrames:
     """Distinct camera images and, for every step and world, which of them was seen."""
 
     def __init__(self, *, steps: int, num_envs: int, device: str = "cpu") -> None:
         self.index = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
-        self._images: list[Tensor] = []
-        self._owners: list[Tensor] = []
-        self._count = 0
+        self._frames = Picked(steps=steps, num_envs=num_envs, device=device)
 
     def begin(self) -> None:
-        self._images, self._owners, self._count = [], [], 0
+        self._frames.begin()
 
     def put(self, t: int, depth: Tensor, fresh: Tensor) -> None:
         """Store the images of the worlds where `fresh`; the others still see their previous one."""
-        worlds = fresh.nonzero().squeeze(1)
-        self.index[t] = self.index[t - 1] if t else 0
-        self.index[t, worlds] = torch.arange(self._count, self._count + len(worlds), device=self.index.device)
-        self._images.append(depth[worlds].clone())
-        self._owners.append(worlds)
-        self._count += len(worlds)
+        places = self._frames.put(t, depth, fresh)
+        self.index[t] = torch.where(fresh, places, self.index[t - 1] if t else 0)
 
     @property
     def images(self) -> Tensor:
         """(F, height, width) metres, each distinct frame once."""
-        if len(self._images) > 1:
-            self._images = [torch.cat(self._images)]
-        return self._images[0]
-
-    @property
-    def owners(self) -> Tensor:
-        """(F,) the world that saw each image."""
-        if len(self._owners) > 1:
-            self._owners = [torch.cat(self._owners)]
-        return self._owners[0]
+        return self._frames.rows
 
     def of(self, worlds: Tensor) -> tuple[Tensor, Tensor]:
         """Images (f, height, width) seen by the chosen worlds and the index (T, m) into them."""
         chosen = torch.zeros(self.index.shape[1], dtype=torch.bool, device=self.index.device)
         chosen[worlds] = True
-        mask = chosen[self.owners]
+        mask = chosen[self._frames.owners]
         place = mask.cumsum(0) - 1
         return self.images[mask], place[self.index[:, worlds]]
 
@@ -138,11 +174,11 @@ class Rollout:
         self.ended = store(dtype=torch.bool)
         self.truncated = store(dtype=torch.bool)
         self.valid = store(dtype=torch.bool)
-        self._last: list[tuple[int, Tensor, Tensor]] = []
+        self._last = Picked(steps=steps, num_envs=num_envs, device=device)
 
     def begin(self) -> None:
         self.camera.begin()
-        self._last = []
+        self._last.begin()
 
     def put_observation(self, t: int, observation: Observation, restarted: Tensor) -> None:
         if t == 0:
@@ -163,19 +199,15 @@ class Rollout:
         self.truncated[t] = transition.truncated & ~transition.terminated & valid
         column = valid.unsqueeze(-1)
         self.next_proprioception[t] = torch.where(column, transition.proprioception, 0.0)
-        cut = self.truncated[t].nonzero().squeeze(1)
-        if len(cut):
-            self._last.append((t, cut, transition.privileged[cut]))
+        self._last.put(t, transition.privileged, self.truncated[t])
 
     def put_reward(self, t: int, stream: str, reward: Tensor) -> None:
         self.rewards[stream][t] = torch.where(self.valid[t], reward, 0.0)
 
     def cut_states(self) -> tuple[Tensor, Tensor, Tensor] | None:
         """Step (k,), world (k,) and state reached (k, S) of every episode cut by time."""
-        if not self._last:
-            return None
-        step = torch.cat([torch.full_like(worlds, t) for t, worlds, _ in self._last])
-        return step, torch.cat([w for _, w, _ in self._last]), torch.cat([s for *_, s in self._last])
+        last = self._last
+        return (last.steps, last.owners, last.rows) if len(last) else None
 
     def nbytes(self) -> int:
         """Bytes held, for the memory figures."""

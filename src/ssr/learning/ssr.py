@@ -88,6 +88,7 @@ class SSR:
         self.footsteps = FootstepRecorder(
             num_envs=num_envs,
             input_size=sizes["privileged"] + sizes["action"],
+            steps=config.ppo.steps,
             device=device,
         )
         self.imagination: Imagination | None = None
@@ -128,6 +129,8 @@ class SSR:
         self.first_hidden = self.hidden.clone()
         self.features = torch.zeros(sides, num_envs, self.networks.config.cnn_channels[-1], device=device)
         self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
+        self._everywhere = torch.arange(num_envs, device=device)
+        self._on_cpu = self.hidden.device.type == "cpu"
         self.last_privileged = torch.zeros(num_envs, sizes["privileged"], device=device)
         self.t = 0
 
@@ -169,13 +172,14 @@ class SSR:
             action = mean + std * torch.randn_like(mean)
             rollout.mean[t], rollout.action[t] = mean, action
             rollout.log_prob[t] = log_probability(action, mean, std)
-        return action.clone().cpu()
+        return action.clone()
 
     def _encode(self, observation: Observation, everything: bool) -> Tensor:
         """o^a (1, n, O); with input symmetry also of the mirrored input, (2, n, O), in the same pass."""
         encoder, sides, n = self.networks.encoder, len(self.hidden), len(self.restarted)
-        fresh = torch.arange(n, device=self.device)
-        if not everything:  # weights have not changed since: only new images are encoded
+        fresh = self._everywhere
+        if not everything and self._on_cpu:
+            # Weights have not changed since: only new images are encoded. A GPU would wait to be told which.
             fresh = (observation.depth_fresh | self.restarted).nonzero().squeeze(1)
         history, images = observation.history, observation.depth[fresh]
         if sides == 2:
@@ -214,9 +218,7 @@ class SSR:
                 rollout.put_reward(t, "foothold", reward * self.config.task.control_period)
             if self.style is not None:
                 self.style.observe(t, transition, self.restarted)
-            labels = self.footsteps.observe(rollout.privileged[t], rollout.action[t], transition)
-            if self.imagination is not None:
-                self.imagination.put(labels)
+            self.footsteps.observe(rollout.privileged[t], rollout.action[t], transition)
             self.statistics.observe(transition, stance)
             self.restarted = transition.ended | ~transition.valid
             self.last_privileged = torch.where(transition.valid.unsqueeze(-1), transition.privileged, 0.0)
@@ -224,11 +226,11 @@ class SSR:
 
     def _imagine(self, t: int, transition: Transition) -> Imagined | None:
         """Where the feet were going to land, said before the step; None until the model is trusted."""
-        if self.imagination is None or not bool((trusted := self.imagination.trusted).any()):
+        if self.imagination is None or not bool(self.imagination.trusted.any()):
             return None
-        known = self.footsteps.known & trusted.to(self.device)[transition.terrain_type]
+        known = self.footsteps.known & self.imagination.believed[transition.terrain_type]
         usable = known & (transition.level >= self.config.foothold.gate_level)
-        if not bool(usable.any()):
+        if self._on_cpu and not bool(usable.any()):
             return None
         mean, std = self.networks.imagination(self.rollout.privileged[t], self.rollout.action[t])
         position, yaw = self.footsteps.base_position[:, None], self.footsteps.base_yaw[:, None]
@@ -257,7 +259,9 @@ class SSR:
                 mirrored = self.first_hidden[1] if self.mirrors_input else None
                 metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
         with clock("imagination"):
+            labels = self.footsteps.labels()
             if self.imagination is not None:
+                self.imagination.put(labels)
                 metrics |= self.imagination.update()
         with clock("style"):
             if self.style is not None and not self.style.optimizer.idle:

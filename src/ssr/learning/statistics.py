@@ -26,14 +26,13 @@ class Tally:
     """Named sums and their counts; a metric is sum ÷ count over all ranks."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, Tensor] = {}
+        self.sums: dict[str, tuple[Tensor | float, Tensor | float]] = {}
         self.by_terrain = TerrainSums()
 
     def add(self, name: str, total: Tensor | float, count: Tensor | float) -> None:
-        pair = torch.stack(
-            [torch.as_tensor(x, dtype=torch.float64).reshape(()).cpu() for x in (total, count)]
-        )
-        self.sums[name] = self.sums[name] + pair if name in self.sums else pair
+        """Sums stay where they were made until their means are asked for."""
+        before = self.sums.get(name, (0.0, 0.0))
+        self.sums[name] = (before[0] + _wide(total), before[1] + _wide(count))
 
     def means(self, ranks: Ranks = ALONE) -> dict[str, float]:
         """Means of everything added since the last call; names without a sample are left out."""
@@ -41,7 +40,7 @@ class Tally:
         names = sorted(self.sums)
         if not names:
             return {}
-        pairs = ranks.sum_(torch.stack([self.sums[name] for name in names]))
+        pairs = ranks.sum_(_on_host([x for name in names for x in self.sums[name]]).view(-1, 2))
         self.sums = {}
         return {
             name: total / count for name, (total, count) in zip(names, pairs.tolist(), strict=True) if count
@@ -78,10 +77,9 @@ class Statistics:
         add("tracking", _over(moving, (velocity * command).sum(-1)), _over(moving, command.square().sum(-1)))
         add("velocity_error", _over(moving, (velocity - command).norm(dim=-1)), moving.sum())
         add("touchdowns_per_second", touchdown.sum(), valid.sum() * 2 * self.period)
-        support = self.landing_support[touchdown]
-        safe = support > SAFE_SUPPORT
-        add("safe_foothold_rate", safe.sum(), len(support))
-        add("mean_support", support.sum(), len(support))
+        landings, safe = touchdown.sum(), touchdown & (self.landing_support > SAFE_SUPPORT)
+        add("safe_foothold_rate", safe.sum(), landings)
+        add("mean_support", _picked(touchdown, self.landing_support), landings)
         self._observe_terrain(transition, touchdown, moving)
         self.landing_support = 1.0 - deficiency
         add("power", _over(valid, transition.power), valid.sum())
@@ -114,10 +112,10 @@ class Statistics:
             self.lengths += 1
             for name, total in self.returns.items():
                 total += rollout.rewards[name][t]
-                self.tally.add(f"return/{name}", total[ended].sum(), count)
-                total[ended] = 0.0
-            self.tally.add("episode_steps", self.lengths[ended].sum(), count)
-            self.lengths[ended] = 0.0
+                self.tally.add(f"return/{name}", _picked(ended, total), count)
+                total.masked_fill_(ended, 0.0)
+            self.tally.add("episode_steps", _picked(ended, self.lengths), count)
+            self.lengths.masked_fill_(ended, 0.0)
         for name in self.returns:
             reward, valid = rollout.rewards[name], rollout.valid
             self.tally.add(f"mean_reward/{name}", reward.sum(), valid.sum() * self.period)
@@ -148,14 +146,32 @@ def level_means(
     tally = Tally()
     for k, name in enumerate(TERRAIN_TYPES):
         chosen = terrain_type == k
-        tally.add(f"level/{name}", levels[chosen].sum(), chosen.sum())
-        tally.add(f"reached_top/{name}", reached_top[chosen].sum(), chosen.sum())
+        tally.add(f"level/{name}", _over(chosen, levels), chosen.sum())
+        tally.add(f"reached_top/{name}", (chosen & reached_top).sum(), chosen.sum())
     return tally.means(ranks)
+
+
+def _wide(x: Tensor | float) -> Tensor | float:
+    return x.to(torch.float64) if isinstance(x, Tensor) else float(x)
+
+
+def _on_host(values: list[Tensor | float]) -> Tensor:
+    """(k,) float64; whatever is on a device comes over in one copy."""
+    out = torch.tensor([0.0 if isinstance(x, Tensor) else x for x in values], dtype=torch.float64)
+    tensors = {k: x for k, x in enumerate(values) if isinstance(x, Tensor)}
+    if tensors:
+        out[list(tensors)] = torch.stack(list(tensors.values())).cpu()
+    return out
 
 
 def _over(chosen: Tensor, x: Tensor) -> Tensor:
     """Sum of x where chosen; what is not chosen may be anything, even not a number."""
     return torch.where(chosen, x, 0.0).sum()
+
+
+def _picked(chosen: Tensor, x: Tensor) -> Tensor:
+    """Likewise. On a CPU the others are left out; a device would be waited for to know how many that are."""
+    return x[chosen].sum() if x.device.type == "cpu" else _over(chosen, x)
 
 
 def _scale(layout: Layout, name: str) -> Tensor:

@@ -115,7 +115,7 @@ class Trainer:
         for _ in range(algorithm.steps):
             action = algorithm.act(self.observation)
             with clock("physics"):
-                transition = env.step(action)
+                transition = env.step(action.to(env.device))
             algorithm.observe(transition)
             with clock("restarts"):
                 self.observation = env.restart(transition.ended)

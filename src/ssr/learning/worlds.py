@@ -32,6 +32,7 @@ class Environment(Protocol):
 
     num_envs: int
     field: TerrainField
+    device: torch.device  #: where it takes actions
 
     @property
     def levels(self) -> Tensor:

@@ -70,6 +70,7 @@ class TraversalEnv:
             robot, num_envs, pool=pool, config=physics, threads=threads, device=device, loose=loose
         )
         self.loose = np.array([item.box.half for item in loose]).reshape(-1, 3)  #: half extents, m
+        self.device = torch.device("cpu")  #: of all that it takes and gives, wherever physics is
         self.field = TerrainField(num_envs, pool + len(loose))
         self.shown = self.field  #: the ground that the camera sees; another field deceives it
         self.bank = TileBank(self.config.terrain, seed) if bank is None else bank

@@ -26,7 +26,7 @@ class Heights:
 
     def __init__(self, facets: Tensor, count: Tensor) -> None:
         self.device = facets.device
-        launch = warp_heights if self.device.type == "cuda" else numba_heights
+        launch = numba_heights if self.device.type == "cpu" else warp_heights
         self._launch = launch(facets, count)
 
     def __call__(self, points: Tensor, out: Tensor | None = None) -> Tensor:

@@ -35,16 +35,18 @@ def resting_deficiency(heights: Tensor, tolerance: float = TOLERANCE, slope: Ten
     and count from the plane through them, since the sole lies along it.
     """
     if slope is not None:
-        heights = torch.where(slope.unsqueeze(-1), heights - heights @ _plane().to(heights), heights)
+        heights = torch.where(
+            slope.unsqueeze(-1), heights - heights @ _plane(heights.dtype, heights.device), heights
+        )
     return support_deficiency(heights, heights.amax(-1), tolerance)
 
 
 @cache
-def _plane() -> Tensor:
+def _plane(dtype: torch.dtype, device: torch.device) -> Tensor:
     """(50, 50) maps a patch's heights to those of the plane nearest to them."""
     rows, columns = np.indices(FOOT_MAP).reshape(2, -1)
     design = np.stack((np.ones(rows.size), rows, columns), axis=-1)
-    return torch.from_numpy(design @ np.linalg.pinv(design))
+    return torch.from_numpy(design @ np.linalg.pinv(design)).to(device, dtype)
 
 
 def expected_deficiency(
@@ -63,15 +65,11 @@ def expected_deficiency(
     `landing_rules()`. The left foot takes the rule's points mirrored, so that a mirrored world gives mirrored
     values. `needed` (n, 2) bool: feet to evaluate, all by default; the others get 0.
     """
-    points, weights = landing_rule(rule)
-    left = points * np.array([1.0, -1.0])
-    both = np.stack([points, left]).astype(np.float32)
-    patch = sole.offsets().reshape(-1, 2).astype(np.float32)
     single = lambda x: x.detach().to(terrain.device, torch.float32).contiguous()
     if needed is None:
         needed = torch.ones(std.shape, dtype=torch.bool, device=terrain.device)
-    evaluate = _on_gpu if terrain.device.type == "cuda" else _on_cpu
-    return evaluate(terrain, single(mean), single(std), single(yaw), needed, patch, both, weights, tolerance)
+    evaluate = _on_cpu if terrain.device.type == "cpu" else _on_gpu
+    return evaluate(terrain, single(mean), single(std), single(yaw), needed, sole, rule, tolerance)
 
 
 # ---- where to look -------------------------------------------------------------------------------------
@@ -112,9 +110,23 @@ def landing_rule(name: str) -> Rule:
 # ---- how it is computed --------------------------------------------------------------------------------
 
 
+def _sampled(sole: Sole, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """float32: the sole's points (p, 2), the landing points (2, k, 2) of right and left foot, and their
+    weights (k,)."""
+    points, weights = landing_rule(rule)
+    both = np.stack([points, points * np.array([1.0, -1.0])])
+    return tuple(x.astype(np.float32) for x in (sole.offsets().reshape(-1, 2), both, weights))  # type: ignore[return-value]
+
+
+@cache
+def _sampled_on(sole: Sole, rule: str, device: torch.device) -> list[Tensor]:
+    """The same on a device, copied there once."""
+    return [torch.as_tensor(x, device=device) for x in _sampled(sole, rule)]
+
+
 def _on_cpu(
     terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
-    patch: np.ndarray, points: np.ndarray, weights: np.ndarray, tolerance: float,
+    sole: Sole, rule: str, tolerance: float,
 ) -> Tensor:  # fmt: skip
     from ssr.vision.landings import Landings, Sampling, expect
 
@@ -122,9 +134,8 @@ def _on_cpu(
     landings = Landings(
         mean=mean.numpy(), std=std.numpy(), yaw=yaw.numpy(), needed=needed.contiguous().numpy()
     )
-    sampling = Sampling(
-        patch=patch, points=points, weights=weights.astype(np.float32), tolerance=np.float32(tolerance)
-    )
+    patch, points, weights = _sampled(sole, rule)
+    sampling = Sampling(patch=patch, points=points, weights=weights, tolerance=np.float32(tolerance))
     facets, count = terrain.facets.numpy(), terrain.facet_count.numpy()
     expect(facets, count, terrain.floor.numpy(), tuple(landings), tuple(sampling), out.numpy())
     return out
@@ -132,10 +143,9 @@ def _on_cpu(
 
 def _on_gpu(
     terrain: TerrainField, mean: Tensor, std: Tensor, yaw: Tensor, needed: Tensor,
-    patch: np.ndarray, points: np.ndarray, weights: np.ndarray, tolerance: float,
+    sole: Sole, rule: str, tolerance: float,
 ) -> Tensor:  # fmt: skip
     from ssr.vision.landings_warp import deficiencies
 
-    place = lambda x: torch.as_tensor(x, device=terrain.device)
-    rho = deficiencies(terrain, mean, std, yaw, needed, place(patch), place(points), tolerance)
-    return rho @ place(weights).to(rho)
+    patch, points, weights = _sampled_on(sole, rule, terrain.device)
+    return deficiencies(terrain, mean, std, yaw, needed, patch, points, tolerance) @ weights

@@ -1,0 +1,116 @@
+"""Learning keeps to its device: nothing of the host gets in between, and it comes to what a CPU comes to."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from pretend import CROSSINGS, DEVICE, Mixed, OnDevice, Pretend
+from toy import ToyMotion, ToyWalker
+
+from ssr.learning.config import AblationConfig
+from ssr.learning.devices import moved
+from ssr.learning.ssr import SSR
+from ssr.learning.trainer import Trainer
+from ssr.networks.config import NetworkWidths
+from ssr.terrain.field import TerrainField
+from ssr.terrain.making import TILE_POOL, make_tile
+
+TIMED = ("second", "memory")
+LAST_DIGIT = 2e-8  #: of single precision, where sums of the discriminators' gradients round otherwise
+
+
+def learner(config, device: str) -> tuple[ToyWalker, SSR]:
+    torch.manual_seed(0)
+    env = ToyWalker(history=config.task.history)
+    return env, SSR(
+        robot=env.robot, num_envs=8, config=config, field=env.field, reference=ToyMotion(), device=device
+    )
+
+
+def trained(config, device: str) -> tuple[SSR, dict[str, float]]:
+    """After two iterations, and what the second one said."""
+    env, algorithm = learner(config, device)
+    algorithm._on_cpu = False  # all images are encoded in every step, as a device does
+    trainer = Trainer(env, algorithm)
+    for _ in range(2):
+        metrics = trainer.iterate()
+    return algorithm, {k: v for k, v in metrics.items() if not any(word in k for word in TIMED)}
+
+
+@pytest.fixture
+def bridge(monkeypatch):
+    """The one way over which Warp gets at what the pretend device holds."""
+    import warp as wp
+
+    from ssr import bridge
+
+    @contextmanager
+    def beside(device):
+        with wp.ScopedDevice("cpu"):
+            yield
+
+    monkeypatch.setattr(bridge, "beside", beside)
+    monkeypatch.setattr(bridge, "array", lambda x, dtype=None: wp.from_torch(x.detach().inner, dtype))
+
+
+def test_the_pretend_device_refuses_to_mix_and_counts_what_crosses() -> None:
+    with Pretend() as accelerator:
+        x = torch.arange(3.0).to(DEVICE)
+        assert accelerator.counts["to device"] == 1 and x.device == DEVICE
+        with pytest.raises(Mixed):
+            x + torch.ones(3)
+        with pytest.raises(Mixed):
+            x.numpy()
+        with pytest.raises(Mixed):
+            torch.rand(3, generator=torch.Generator(), device=DEVICE)
+        assert float((2 * x).sum()) == 6.0 and x[x > 1.0].tolist() == [2.0]
+        assert accelerator.counts["wait"] == 3 and accelerator.counts["to host"] == 0
+        assert x.cpu().tolist() == [0.0, 1.0, 2.0] and accelerator.counts["to host"] == 1
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_two_iterations_on_a_device_equal_the_cpus(tiny, paper) -> None:
+    """paper: its widths, and the mirrored input that it compares with (Fig. 7c)."""
+    config = tiny
+    if paper:
+        few, compared = replace(tiny.ppo, epochs=1, minibatches=2), AblationConfig(input_symmetry=True)
+        config = replace(tiny, network=NetworkWidths(mirror_averaged=False), ppo=few, ablation=compared)
+    expected, said = trained(config, "cpu")
+    with Pretend():
+        found, says = trained(config, str(DEVICE))
+        weights = {name: value.cpu() for name, value in found.networks.state_dict().items()}
+    for name, value in expected.networks.state_dict().items():
+        allowed = LAST_DIGIT if name.startswith("discriminators") else 1e-9
+        assert torch.allclose(weights[name], value, rtol=0.0, atol=allowed), name
+    assert says == pytest.approx(said, abs=LAST_DIGIT)
+
+
+def test_a_rollout_neither_copies_nor_waits(tiny, bridge) -> None:
+    """Of a learner to whom worlds on its device give what they see, also while it imagines footholds."""
+    with Pretend() as accelerator:
+        env, algorithm = learner(tiny, str(DEVICE))
+        algorithm.field = TerrainField(8, TILE_POOL, device=DEVICE)
+        tiles = [make_tile("stairs_up", level=10, rng=np.random.default_rng(k)) for k in range(8)]
+        algorithm.field.place(torch.arange(8), tiles)
+        assert algorithm.imagination is not None
+        algorithm.imagination.rmse.zero_()
+        algorithm.imagination.total = tiny.imagination.gate_samples
+        seen, counted = moved(env.reset(), str(DEVICE)), {}
+        for t in range(algorithm.steps):
+            before = accelerator.counts.copy()
+            action = algorithm.act(seen)
+            assert isinstance(action, OnDevice)
+            acted = accelerator.counts.copy()
+            happened = moved(transition := env.step(action.cpu()), str(DEVICE))
+            looked = accelerator.counts.copy()
+            algorithm.observe(happened)
+            counted[t] = (acted - before) + (accelerator.counts - looked)
+            seen = moved(env.restart(transition.ended), str(DEVICE))
+        first = counted.pop(0)  # constants get to the device once
+        assert all(not crossed for crossed in counted.values()), counted
+        assert sum(first[what] for what in CROSSINGS) <= 10
+        accelerator.counts.clear()
+        algorithm.update(0.0)
+        assert sum(accelerator.counts[what] for what in CROSSINGS) < 300
