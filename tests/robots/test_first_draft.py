@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from test_own_robot import JOINTS, MJCF, URDF
-from urdf_writing import urdf
 
 from ssr import robots
 from ssr.cli.main import main
 from ssr.robots import description
 from ssr.robots.guess import guess
 from ssr.robots.posture import measure
+from urdf_writing import urdf
 
 EXAMPLE = Path(str(resources.files("ssr.robots") / "example"))
 DOCS = Path(__file__).parents[2] / "docs" / "own-robot.md"
