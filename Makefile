@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CHECKED := setup.py src tests examples scripts/convert_settings scripts/levels scripts/unchanged \
-	scripts/cuda_kernels
+CHECKED := setup.py src tests examples scripts/convert_settings scripts/cuda_kernels scripts/levels \
+	scripts/moving_picture scripts/settings_page scripts/unchanged
 
-.PHONY: demo test check setup lock clean cuda-kernels
+.PHONY: demo test check docs setup lock clean cuda-kernels
 
 demo: setup
 	$(BIN)/ssr demo
@@ -19,10 +19,14 @@ check: setup
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
 
+# The site, in out/site; strict: a broken link or a missing picture fails.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml requirements.lock scripts/setup
-	PYTHON=$(PYTHON) VENV=$(VENV) sh scripts/setup
+	@PYTHON=$(PYTHON) VENV=$(VENV) sh scripts/setup
 	@touch $@
 
 # Minutes: compiles every kernel for GPUs that need not be here, and lists them.

@@ -6,13 +6,16 @@ from typing import Annotated
 
 import tyro
 
+from ssr.pretrained import DEFAULT
 from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help
 from ssr.terrain.settings import LEVELS
 
 DESCRIPTION = """Watch a policy walk, in the browser, and steer it.
 
-ssr play RUN  – flat ground
+ssr play  – the policy that ships, on flat ground
+
+ssr play RUN  – one of your own
 
 ssr play RUN --terrain stairs_up --level 8  – others can be chosen in the browser
 
@@ -27,7 +30,7 @@ blue, two standard deviations wide. Footprints: green where well supported, else
 
 @settings("--")
 class PlayOptions:
-    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = DEFAULT
     """Run directory, its small checkpoint, a policy that ships (x2), or scripted:stand, fall or stepper."""
     terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "flat"
     level: Annotated[int, Within(0, LEVELS - 1)] = 5
