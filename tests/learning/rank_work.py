@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,15 @@ import torch
 from toy import ToyMotion, ToyWalker
 
 from ssr.errors import UserError
-from ssr.learning.config import TrainConfig
+from ssr.learning.config import TrainConfig, WorldsConfig
+from ssr.learning.distribution import launch
 from ssr.learning.moments import mean_and_std
 from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
+from ssr.networks.config import NetworkWidths
 
 
 def fingerprint(x: torch.Tensor) -> list[int]:
@@ -80,3 +83,24 @@ def fail_on_second(ranks: Ranks) -> None:
     if ranks.rank == 1:
         raise UserError("The second rank has had enough.")
     ranks.wait()
+
+
+def for_ever() -> None:
+    """One rank of torchrun's that trains on and on; a file appears after its first iteration."""
+    network = NetworkWidths(
+        encoder_hidden=(8,), proprioception_embedding=8, cnn_channels=(4, 4, 4), gru_hidden=8,
+        expert_hidden=(8,), gate_hidden=(8,), critic_hidden=(8,), discriminator_hidden=(8,),
+        imagination_hidden=(8,),
+    )  # fmt: skip
+    config = TrainConfig(device="cpu", network=network, env=WorldsConfig(num_envs=8))
+
+    def work(ranks: Ranks) -> None:
+        trainer, _ = trainer_of(ranks, config)
+        while True:
+            trainer.iterate()
+            Path(sys.argv[1]).touch()
+
+    try:
+        launch(config, work)
+    except UserError as error:
+        sys.exit(str(error))

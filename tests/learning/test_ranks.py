@@ -1,16 +1,24 @@
 """Two ranks train one policy: same parameters, own worlds, and the same run again from the same seed."""
 
 import json
+import os
+import socket
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import rank_work
 import torch
 
 from ssr.errors import UserError
+from ssr.learning import checkpoint, runner
 from ssr.learning.distribution import device_of, launch, rank_count
 from ssr.learning.ppo import normalize, same_spread
 from ssr.learning.ranks import Ranks
+from ssr.learning.run_directory import SMALL, RunDirectory, read_metrics
 
 
 def test_two_ranks_make_one_reproducible_run(tiny, tmp_path):
@@ -83,3 +91,59 @@ def test_a_rank_has_a_gpu_of_its_own_and_says_which(tiny, monkeypatch):
         rank_count(replace(tiny, device="cuda", ranks=3))
     with pytest.raises(UserError, match=r"^No device cuda:2: this machine has 2 of them\.$"):
         device_of(replace(tiny, device="cuda:2"))
+
+
+def test_a_rank_that_is_killed_under_torchrun_ends_the_others_with_one_line(tmp_path):
+    """Two processes as torchrun starts them; `kill -9` of one."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    sign, started, here = tmp_path / "sign", [], str(Path(__file__).parent)
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    for rank in ("0", "1"):
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-c", "import rank_work; rank_work.for_ever()", str(sign)],
+                env=os.environ | group | {"RANK": rank, "PYTHONPATH": here},
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+    doomed, left = started
+    try:
+        while not sign.is_file():
+            assert left.poll() is None and doomed.poll() is None
+            time.sleep(0.2)
+        doomed.kill()
+        said = left.communicate(timeout=10)[1]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    assert left.returncode == 1
+    assert said.startswith("Another rank has ended") and said.count("\n") == 1, said
+
+
+def test_a_run_goes_on_in_another_engine_from_its_weights_and_says_so(tiny, tmp_path, monkeypatch, capsys):
+    """Worlds of one engine mean nothing to another; levels, weights and counting go on."""
+    config = replace(tiny, ranks=1, device="cpu", run=replace(tiny.run, iterations=1))
+    monkeypatch.setattr("ssr.learning.worlds.make", lambda config, ranks: _toy(config))
+    path = RunDirectory.create(tmp_path / "run", config).path
+    runner.train(Ranks(), path, config, runner.Origin())
+    longer = replace(config, run=replace(config.run, iterations=2))
+    monkeypatch.setattr("ssr.learning.worlds.make", lambda config, ranks: _toy(config, engine="warp"))
+    runner.train(Ranks(), path, longer, runner.Origin(checkpoint=checkpoint.choose(path)))
+    assert "Saved in the mujoco engine, going on in the warp engine: from" in capsys.readouterr().out
+    assert [row["iteration"] for row in read_metrics(path)] == [1.0, 2.0]
+    (path / SMALL).unlink()
+    with pytest.raises(
+        UserError, match=r"holds no small.safetensors to go on from\. Go on with --engine warp\.$"
+    ):
+        monkeypatch.setattr("ssr.learning.worlds.make", lambda config, ranks: _toy(config))
+        runner.train(Ranks(), path, longer, runner.Origin(checkpoint=checkpoint.choose(path)))
+
+
+def _toy(config, engine="mujoco"):
+    trainer, algorithm = rank_work.trainer_of(Ranks(), config)
+    trainer.env.engine = engine
+    return trainer.env, algorithm

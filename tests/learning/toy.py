@@ -42,7 +42,7 @@ class ToyWalker:
         tiles = [make_tile(kinds[i % 5], level=10, rng=rng) for i in range(num_envs)]
         self.field.place(torch.arange(num_envs), tiles)
         self.levels = torch.full((num_envs,), 10)
-        self.overflows, self.device = 0, torch.device("cpu")
+        self.engine, self.overflows, self.device = "mujoco", 0, torch.device("cpu")
         self.reached_top = torch.zeros(num_envs, dtype=torch.bool)
         self.proprioception = partial(vector, self.layouts.proprioception)
         self.privileged = partial(vector, self.layouts.privileged)

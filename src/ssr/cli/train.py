@@ -13,6 +13,8 @@ from ssr.errors import UserError
 from ssr.learning.config import TrainConfig
 from ssr.ranges import Within, settings
 
+ELSEWHERE = {"--device", "--engine", "--env.engine"}  #: where a run may go on that began somewhere else
+
 DESCRIPTION = """Train a policy. Presets: paper (the paper's numbers, GPU), cpu (two cores), smoke (seconds).
 
     ssr train --preset cpu                       a new run in runs/
@@ -37,7 +39,8 @@ class Command:
     from_stage: str | None = None
     """With --recipe and --run: run this stage and those after it again."""
     resume: Path | None = None
-    """Run directory to go on with. Its own settings apply; only --run.iterations may be raised."""
+    """Run directory to go on with. Its own settings apply; --run.iterations may be raised. With another
+    --engine its weights go on in new worlds."""
     continue_: Annotated[Path | None, tyro.conf.arg(name="continue")] = None
     """Small checkpoint to start a new run from. Its settings apply unless --preset is given."""
     motion: Path | None = None
@@ -91,19 +94,29 @@ def run(argv: list[str]) -> int:
     if command.from_stage is not None:
         raise UserError("--from-stage goes with --recipe.")
     if command.resume is not None:
-        refused = given - {"--resume", "--iteration", "--wandb", "--run.iterations"}
+        refused = given - {"--resume", "--iteration", "--wandb", "--run.iterations", *ELSEWHERE}
         if refused:
             raise UserError(
                 f"--resume goes on with the run's own settings; leave out {', '.join(sorted(refused))}. "
                 "For other settings start a new run with --continue."
             )
         if stages.is_recipe_run(command.resume):
+            if given & ELSEWHERE:
+                raise UserError(
+                    f"A recipe's run goes on where it was; leave out {', '.join(given & ELSEWHERE)}."
+                )
             if "--run.iterations" in given:
                 raise UserError("A recipe's stages say themselves when they end; leave out --run.iterations.")
             stages.resume(command.resume, print, command.iteration)
             return 0
         longer = command.config.run.iterations if "--run.iterations" in given else None
-        runner.resume(command.resume, iteration=command.iteration, iterations=longer)
+        runner.resume(
+            command.resume,
+            iteration=command.iteration,
+            iterations=longer,
+            device=command.config.device if "--device" in given else None,
+            engine=command.config.env.engine if given & {"--engine", "--env.engine"} else None,
+        )
         return 0
     config = runner.with_ranks(command.config)
     if command.run is None and under_torchrun():

@@ -123,6 +123,11 @@ def _child(
         os._exit(1)
 
 
+def _of_a_peer(error: RuntimeError) -> bool:
+    """Whether it is about a connection to another rank."""
+    return isinstance(error, dist.DistError) or "gloo" in str(error)
+
+
 def launch(config: TrainConfig, work: Callable[..., Any], *arguments: Any) -> Any:
     """Run `work(ranks, *arguments)` on every rank, wait for all of them and give what the first returned.
 
@@ -136,7 +141,18 @@ def launch(config: TrainConfig, work: Callable[..., Any], *arguments: Any) -> An
         if not dist.is_initialized():
             dist.init_process_group(_backend(device), timeout=PATIENCE)
             atexit.register(dist.destroy_process_group)
-        return work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
+        try:
+            return work(Ranks(rank=dist.get_rank(), size=dist.get_world_size()), *arguments)
+        except RuntimeError as error:
+            if not _of_a_peer(error):
+                raise
+            # Leaving a broken group waits for who is gone.
+            atexit.unregister(dist.destroy_process_group)
+            atexit.register(os._exit, 1)
+            raise UserError(
+                "Another rank has ended, so this one does too; what it said stands above, or on its machine. "
+                "Go on from the newest checkpoint: `ssr train --resume RUN` with as many ranks."
+            ) from error
     size = rank_count(config)
     if size == 1:
         return work(Ranks(), *arguments)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
+from ssr.errors import UserError
 from ssr.learning import checkpoint, config_file, own_robot, small_checkpoint, worlds
 from ssr.learning.config import TrainConfig
 from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
-from ssr.learning.run_directory import CONFIG, RunDirectory
+from ssr.learning.run_directory import CONFIG, SMALL, RunDirectory
 from ssr.learning.trainer import Finished, Trainer, TrainingEnd
 
 
@@ -53,9 +54,21 @@ def start(path: Path, config: TrainConfig, *, small: Path | None = None, motion:
     return path
 
 
-def resume(path: Path, *, iteration: int | None = None, iterations: int | None = None) -> Path:
-    """Go on with a run from its newest (or the given) checkpoint, bit for bit."""
+def resume(
+    path: Path,
+    *,
+    iteration: int | None = None,
+    iterations: int | None = None,
+    device: str | None = None,
+    engine: str | None = None,
+) -> Path:
+    """Go on with a run from its newest (or the given) checkpoint: in its own physics engine, and bit for bit
+    on a CPU; in another engine from its weights."""
     _, config = RunDirectory.open(path)
+    if device is not None:
+        config = replace(config, device=device)
+    if engine is not None:
+        config = replace(config, env=replace(config.env, engine=engine))
     if iterations is not None:
         config = replace(config, run=replace(config.run, iterations=iterations))
     launch(config, train, path, config, Origin(checkpoint=checkpoint.choose(path, iteration)))
@@ -71,6 +84,22 @@ def continued(small: Path) -> TrainConfig:
 def with_ranks(config: TrainConfig) -> TrainConfig:
     """`config` with its number of ranks settled, as a run's directory records it."""
     return replace(config, ranks=rank_count(config))
+
+
+def _without_worlds(path: Path, before: str, now: str, ranks: Ranks) -> Origin:
+    """How a run goes on in another physics engine: from its weights, in new worlds."""
+    small = path / SMALL
+    if not small.is_file():
+        raise UserError(
+            f"{path} was saved in the {before} engine, whose worlds the {now} engine cannot take over, and "
+            f"it holds no {SMALL} to go on from. Go on with --engine {before}."
+        )
+    if ranks.first:
+        print(
+            f"Saved in the {before} engine, going on in the {now} engine: from {small}, in new worlds of the "
+            "same levels; not bit for bit."
+        )
+    return Origin(small=small, counted=True)
 
 
 def train(
@@ -93,6 +122,9 @@ def train(
             config_file.save(path / CONFIG, config)
     if origin.checkpoint is not None:
         _, state = checkpoint.load(origin.checkpoint, ranks)
+        if not trainer.can_load(state):
+            origin = _without_worlds(path, state["engine"], env.engine, ranks)
+    if origin.checkpoint is not None:
         trainer.load_state_dict(state)
         if ranks.first:
             run.forget_after(trainer.iteration)

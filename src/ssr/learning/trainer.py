@@ -198,11 +198,16 @@ class Trainer:
     def state_dict(self) -> dict[str, Any]:
         assert self.observation is not None, "nothing to save before the first iteration"
         return {
+            "engine": self.env.engine,
             "counters": asdict(self.counters),
             "observation": dict(vars(self.observation)),
             "environment": self.env.state_dict(),
             "algorithm": self.algorithm.state_dict(),
         }
+
+    def can_load(self, state: dict[str, Any]) -> bool:
+        """Whether the worlds of a checkpoint are of the physics engine that these are of."""
+        return bool(state.get("engine", "mujoco") == self.env.engine)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.env.reset()

@@ -43,6 +43,10 @@ class Environment(Protocol):
         """(n,) bool: the world has crossed the hardest tile once."""
 
     @property
+    def engine(self) -> str:
+        """The name of the physics engine: states of one mean nothing to another."""
+
+    @property
     def overflows(self) -> int:
         """How often so far the contacts or constraints of a world did not fit into the room for them."""
 

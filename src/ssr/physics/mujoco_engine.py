@@ -43,6 +43,8 @@ mujoco.set_mju_user_warning(_take_note)
 class MujocoSimulator:
     """n worlds of one robot on CPU threads; bit-identical at any thread count."""
 
+    engine = "mujoco"
+
     def __init__(
         self,
         robot: RobotSpec,

@@ -80,6 +80,7 @@ QUATERNION = Mirror.signs(*MIRROR_QUATERNION.tolist())  #: w x y z of a rotation
 class Simulator(Protocol):
     """n worlds of one robot. `env_ids` (m,) names worlds by number; where it may be None, that means all."""
 
+    engine: str  #: its name, as in `ssr.physics.engines`
     num_envs: int
     robot: RobotSpec
     body_names: tuple[str, ...]  #: the B moving bodies of `Dynamics`, base first

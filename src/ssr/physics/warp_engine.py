@@ -59,6 +59,8 @@ class WarpSimulator:
     Bit for bit repeatable on a CPU. On CUDA the order of contacts is not, so neither are last digits.
     """
 
+    engine = "warp"
+
     def __init__(
         self,
         robot: RobotSpec,

@@ -132,6 +132,11 @@ class TraversalEnv:
         return self.progress.reached_top
 
     @property
+    def engine(self) -> str:
+        """The name of the physics engine."""
+        return self.simulator.engine
+
+    @property
     def overflows(self) -> int:
         return self.simulator.overflows
 
