@@ -20,6 +20,7 @@ from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
 from ssr.networks.config import NetworkWidths
+from ssr.task.config import TaskConfig
 
 
 def fingerprint(x: torch.Tensor) -> list[int]:
@@ -92,7 +93,9 @@ def for_ever() -> None:
         expert_hidden=(8,), gate_hidden=(8,), critic_hidden=(8,), discriminator_hidden=(8,),
         imagination_hidden=(8,),
     )  # fmt: skip
-    config = TrainConfig(device="cpu", network=network, env=WorldsConfig(num_envs=8))
+    config = TrainConfig(
+        device="cpu", task=TaskConfig(history=5), network=network, env=WorldsConfig(num_envs=8)
+    )
 
     def work(ranks: Ranks) -> None:
         trainer, _ = trainer_of(ranks, config)

@@ -127,11 +127,11 @@ def test_a_rank_that_is_killed_under_torchrun_ends_the_others_with_one_line(tmp_
 def test_a_run_goes_on_in_another_engine_from_its_weights_and_says_so(tiny, tmp_path, monkeypatch, capsys):
     """Worlds of one engine mean nothing to another; levels, weights and counting go on."""
     config = replace(tiny, ranks=1, device="cpu", run=replace(tiny.run, iterations=1))
-    monkeypatch.setattr("ssr.learning.worlds.make", lambda config, ranks: _toy(config))
+    monkeypatch.setattr("ssr.learning.worlds.make", lambda config, *rest: _toy(config))
     path = RunDirectory.create(tmp_path / "run", config).path
     runner.train(Ranks(), path, config, runner.Origin())
     longer = replace(config, run=replace(config.run, iterations=2))
-    monkeypatch.setattr("ssr.learning.worlds.make", lambda config, ranks: _toy(config, engine="warp"))
+    monkeypatch.setattr("ssr.learning.worlds.make", lambda config, *rest: _toy(config, engine="warp"))
     runner.train(Ranks(), path, longer, runner.Origin(checkpoint=checkpoint.choose(path)))
     assert "Saved in the mujoco engine, going on in the warp engine: from" in capsys.readouterr().out
     assert [row["iteration"] for row in read_metrics(path)] == [1.0, 2.0]
@@ -139,7 +139,7 @@ def test_a_run_goes_on_in_another_engine_from_its_weights_and_says_so(tiny, tmp_
     with pytest.raises(
         UserError, match=r"holds no small.safetensors to go on from\. Go on with --engine warp\.$"
     ):
-        monkeypatch.setattr("ssr.learning.worlds.make", lambda config, ranks: _toy(config))
+        monkeypatch.setattr("ssr.learning.worlds.make", lambda config, *rest: _toy(config))
         runner.train(Ranks(), path, longer, runner.Origin(checkpoint=checkpoint.choose(path)))
 
 
