@@ -17,3 +17,9 @@ def unknown(what: str, given: object, known: Iterable[object]) -> UserError:
         return UserError(f"Unknown {what}: {given!r}. Known: {', '.join(names)}.")
     alike = get_close_matches(str(given), names, n=5, cutoff=0.0)
     return UserError(f"Unknown {what}: {given!r}. Closest of {len(names)}: {', '.join(alike)}.")
+
+
+def of_the_system(error: OSError) -> str:
+    """`runs/x: No space left on device`."""
+    words = " ".join((error.strerror or str(error)).split()) or type(error).__name__
+    return f"{error.filename}: {words}" if error.filename else words

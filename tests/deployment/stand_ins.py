@@ -16,9 +16,8 @@ from ssr.deployment.gate import JointTargets
 from ssr.deployment.messages import Header, Imu, JointState, Quaternion, Vector3, stamp
 from ssr.deployment.thinking import Immediate
 from ssr.export.policy import export, make_contract
-from ssr.learning import presets
+from ssr.learning import config_file, presets, sealed
 from ssr.learning.config import TrainConfig
-from ssr.learning.packing import write_tensors
 from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
@@ -55,7 +54,8 @@ def exported_run(path: Path, config: TrainConfig) -> Path:
     RunDirectory.create(path, config)
     (path / "snapshots").mkdir()
     weights = {k: v.contiguous().clone() for k, v in random_networks(config).state_dict().items()}
-    write_tensors(path / "snapshots" / "000012.safetensors", weights)
+    said = {"iteration": "12", "config": config_file.as_text(config)}
+    sealed.write(path / "snapshots" / "000012.safetensors", weights, said)
     export(path)
     return path
 

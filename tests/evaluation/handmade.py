@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from ssr.evaluation.trials import LASTED, Trials
-from ssr.learning import presets
-from ssr.learning.packing import write_tensors
+from ssr.learning import config_file, presets, sealed
 from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
@@ -27,9 +26,8 @@ def write_run(path: Path, seed: int = 0, iterations: tuple[int, ...] = (100,)) -
         torch.manual_seed(seed + iteration)
         weights = Networks(load("x2"), network_config(config)).state_dict()
         file = path / "snapshots" / f"{iteration:06d}.safetensors"
-        write_tensors(
-            file, {name: value.clone() for name, value in weights.items()}, {"iteration": str(iteration)}
-        )
+        said = {"iteration": str(iteration), "config": config_file.as_text(config)}
+        sealed.write(file, {name: value.clone() for name, value in weights.items()}, said)
     return path
 
 

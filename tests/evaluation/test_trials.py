@@ -271,3 +271,32 @@ def test_a_trial_draws_its_delay() -> None:
     trained = TaskConfig(randomization=RandomizationConfig(delays_in_turn=(0, 2)))
     for conditions in (Conditions(), Conditions(nominal=True)):
         assert not conditions.task(trained).randomization.delays_in_turn
+
+
+def test_a_policy_gone_mad_in_one_world_costs_its_neighbours_not_a_bit() -> None:
+    class Mad:
+        def __init__(self, sound, step: int) -> None:
+            self.sound, self.step, self.asked = sound, step, 0
+
+        def __getattr__(self, name: str):
+            return getattr(self.sound, name)
+
+        def act(self, *arguments, **more):
+            action = self.sound.act(*arguments, **more).clone()
+            self.asked += 1
+            if self.asked == self.step:
+                action[1] = float("nan")
+            return action
+
+    stepper = subject.load("scripted:stepper")
+    conditions = Conditions(seconds=1.5)
+    sound = run_trials(stepper, FLAT, conditions, 0, 4, chunk=4)
+    mad = replace(stepper, actor=lambda *arguments: Mad(stepper.actor(*arguments), 20))
+    spoilt = run_trials(mad, FLAT, conditions, 0, 4, chunk=4)
+    others = [0, 2, 3]
+    assert spoilt.ending[1] == FELL and spoilt.seconds[1] < 0.5
+    for name in ("ending", "seconds", "distance", "power"):
+        assert np.array_equal(getattr(sound, name)[others], getattr(spoilt, name)[others]), name
+    for name in ("foothold_support", "foothold_foot"):
+        steps = [getattr(t, name)[np.isin(t.foothold_trial, others)] for t in (sound, spoilt)]
+        assert np.array_equal(*steps), name

@@ -271,6 +271,28 @@ def test_a_poisoned_world_is_masked_restarted_and_counted() -> None:
     assert bool(poisoned.step(action).valid.all())
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_an_action_that_is_not_finite_is_not_done_and_costs_no_other_world_a_bit(number: float) -> None:
+    healthy, poisoned = make(5), make(5)
+    healthy.reset()
+    poisoned.reset()
+    action = torch.full((5, 21), 0.1)
+    hostile = action.clone()
+    hostile[2, 7] = number
+    a, b = healthy.step(action), poisoned.step(hostile)
+    others = torch.tensor([0, 1, 3, 4])
+    assert b.valid.tolist() == [True, True, False, True, True] and poisoned.bad_actions == 1
+    assert b.terminated[2] and b.reward[2] == 0.0
+    for field in fields(a):
+        value = getattr(b, field.name)
+        if isinstance(value, torch.Tensor):
+            assert torch.isfinite(value.float()).all(), field.name
+            assert torch.equal(getattr(a, field.name)[others], value[others]), field.name
+    observation = poisoned.restart(b.ended)
+    assert all(torch.isfinite(value.float()).all() for value in vars(observation).values())
+    assert bool(poisoned.step(action).valid.all())
+
+
 def test_random_actions_on_the_hardest_levels_never_leave_a_bad_number() -> None:
     """20,000 world-steps of violent actions."""
     env = make(100, config=TaskConfig(terrain=TerrainConfig(first_level=19)), camera=CameraConfig(period=5))

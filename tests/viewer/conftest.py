@@ -14,8 +14,7 @@ import viser
 
 from ssr.evaluation import subject
 from ssr.evaluation.subject import Subject
-from ssr.learning import presets
-from ssr.learning.packing import write_tensors
+from ssr.learning import config_file, presets, sealed
 from ssr.learning.run_directory import RunDirectory
 from ssr.learning.ssr_policy import network_config
 from ssr.networks.build import Networks
@@ -33,7 +32,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     networks = Networks(load_robot(config.robot), network_config(config))
     weights = {name: value.contiguous().clone() for name, value in networks.state_dict().items()}
     (path / "snapshots").mkdir(exist_ok=True)
-    write_tensors(path / "snapshots" / "000007.safetensors", weights)
+    said = {"iteration": "7", "config": config_file.as_text(config)}
+    sealed.write(path / "snapshots" / "000007.safetensors", weights, said)
     return path
 
 

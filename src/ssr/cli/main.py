@@ -7,7 +7,7 @@ import os
 import sys
 
 from ssr import __version__
-from ssr.errors import UserError
+from ssr.errors import UserError, of_the_system
 from ssr.extras import missing
 
 COMMANDS: dict[str, str] = {
@@ -69,11 +69,14 @@ def main(argv: list[str] | None = None) -> int:
     except UserError as error:
         print(f"ssr {name}: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
     except BrokenPipeError:  # the reader, say `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a disk that is full or may not be written to, a file that may not be read
+        print(f"ssr {name}: {of_the_system(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

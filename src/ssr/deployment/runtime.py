@@ -68,10 +68,10 @@ class Runtime:
         self.config, self.contract, self.say = config, exported.contract, say
         self._notice = claim_priority() if config.realtime else ""
         names, self.network = config.topics, Network(config.network)
-        self.joints = self.network.reader(names.joint_states, JointState)
-        self.imu = self.network.reader(names.imu, Imu)
-        self.velocity = self.network.reader(names.velocity, Twist)
-        self.requests = self.network.reader(names.request, String)
+        self.joints = self.network.reader(names.joint_states, JointState, pins=True)
+        self.imu = self.network.reader(names.imu, Imu, pins=True)
+        self.velocity = self.network.reader(names.velocity, Twist, pins=True)
+        self.requests = self.network.reader(names.request, String, pins=True)
         self.commands = self.network.writer(names.joint_commands, JointCommand)
         self.statuses = self.network.writer(names.status, String)
         self._thinker = Background(OnnxPolicy(exported))
@@ -105,8 +105,9 @@ class Runtime:
 
     def _greet(self) -> None:
         c = self.contract
-        if self._notice:
-            self.say(self._notice)
+        for notice in (self._notice, self.network.exposed):
+            if notice:
+                self.say(notice)
         mode = (
             "armed: commands go to the robot" if self.config.arm else "dry run: nothing is sent (--arm sends)"
         )
@@ -219,6 +220,8 @@ class Runtime:
             self.controller.hear_velocity(now, twist)
             self._record(self.config.topics.velocity, twist)
         wishes = [(w.data, w) for w in self.requests.take()]
+        # Who is not the operator may not steer; but anybody may stop the robot.
+        wishes += [(w.data, w) for w in self.requests.strangers if w.data == Phase.DAMP]
         if keyboard is not None:
             if keyboard.used:
                 twist = keyboard.velocity()
@@ -229,6 +232,8 @@ class Runtime:
                 wishes.append((wish, String(wish)))
         for wish, message in wishes:
             self._record(self.config.topics.request, message)
+            if wish == Phase.STAND and self.controller.phase is Phase.IDLE:
+                self.velocity.pin(self.requests.author)
             if answer := self.controller.request(now, wish):
                 why = self.depth.trouble() if "depth" in answer else ""
                 self.say(f"not now: {answer}" + (f" ({why})" if why else ""))
@@ -278,6 +283,8 @@ class Runtime:
             status = self.controller.status(now)
             status["malformed"] = counts["malformed"] + unreadable
             status["command_rate"], status["skipped"] = round(beat.mean_rate, 1), beat.skipped
+            heard = (self.joints, self.imu, self.velocity, self.requests)
+            status["refused"] = sum(reader.refused for reader in heard)
             status["recording"] = self.recording.failure if self.recording else "off"
             status["dropped"] = self.recording.dropped if self.recording else 0
             message = String(json.dumps(status))

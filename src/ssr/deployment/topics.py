@@ -26,6 +26,7 @@ from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
 from ssr.deployment.config import DdsConfig
+from ssr.deployment.loopback import LOOPBACK, confine, open_sockets
 from ssr.deployment.messages import Broken, Message
 from ssr.errors import UserError
 
@@ -33,12 +34,19 @@ M = TypeVar("M", bound=Message)
 
 
 class Reader(Generic[M]):
-    """The newest messages of a topic. `broken` counts those that could not be read."""
+    """The newest messages of a topic. `broken` counts those that could not be read.
 
-    def __init__(self, network: Network, reader: DataReader[M], depth: int) -> None:
+    A reader that pins hears one participant alone: the first that speaks, until it has left the network. What
+    others say is counted and kept in `strangers` until the next call of `take`.
+    """
+
+    def __init__(self, network: Network, reader: DataReader[M], depth: int, pins: bool) -> None:
         self._network = network  # lives as long as whoever listens
-        self._reader, self._depth = reader, depth
-        self.broken = 0
+        self._reader, self._depth, self._pins = reader, depth, pins
+        self.broken = self.refused = 0
+        self.strangers: list[M] = []
+        self.author: object = None  #: the participant that is heard, once one is pinned
+        self._authors: dict[int, object] = {}  #: participants by the handle of their publication
         self._wait = WaitSet(network.participant)
         unread = ViewState.Any | InstanceState.Any | SampleState.NotRead
         self._unread = ReadCondition(reader, unread)
@@ -53,7 +61,32 @@ class Reader(Generic[M]):
             return []
         good = [s for s in samples if isinstance(s, Message)]
         self.broken += sum(isinstance(s, Broken) for s in samples)
-        return good
+        if not self._pins:
+            return good
+        mine = [self._is_authors(message) for message in good]
+        self.strangers = [message for message, own in zip(good, mine, strict=True) if not own]
+        self.refused += len(self.strangers)
+        return [message for message, own in zip(good, mine, strict=True) if own]
+
+    def pin(self, author: object) -> None:
+        """Hear this participant from now on, if it speaks here at all."""
+        if author is not None and author in self._present():
+            self.author = author
+
+    def _is_authors(self, message: M) -> bool:
+        spoke = self._participant(message.sample_info.publication_handle)  # type: ignore[attr-defined]
+        if self.author != spoke and (self.author is None or self.author not in self._present()):
+            self.author = spoke
+        return self.author == spoke
+
+    def _present(self) -> set[object]:
+        return {self._participant(handle) for handle in self._reader.get_matched_publications()}
+
+    def _participant(self, handle: int) -> object:
+        if handle not in self._authors:
+            about = self._reader.get_matched_publication_data(handle)
+            self._authors[handle] = about.participant_key if about is not None else handle
+        return self._authors[handle]
 
     def wait(self, seconds: float) -> bool:
         """Sleep until something has arrived, or for `seconds`."""
@@ -91,9 +124,13 @@ class Network:
 
     def __init__(self, config: DdsConfig | None = None) -> None:
         config = config or DdsConfig()
+        self.exposed = ""  #: how other hosts can reach it although it should be of this one alone
+        before = open_sockets() if config.interface == LOOPBACK else None
         try:
             _open_domain(config)
             self.participant = DomainParticipant(config.domain)
+            if before is not None:
+                self.exposed = confine(before)
         except DDSException as error:
             where = f"on interface {config.interface!r}" if config.interface else "with CYCLONEDDS_URI"
             raise UserError(
@@ -101,9 +138,12 @@ class Network:
                 "Give another --network.interface or --network.domain."
             ) from None
 
-    def reader(self, name: str, kind: type[M], *, depth: int = 8, reliable: bool = False) -> Reader[M]:
+    def reader(
+        self, name: str, kind: type[M], *, depth: int = 8, reliable: bool = False, pins: bool = False
+    ) -> Reader[M]:
+        """pins: it hears one participant alone."""
         reader = DataReader(self.participant, self._topic(name, kind), _qos(depth, reliable))
-        return Reader(self, reader, depth)
+        return Reader(self, reader, depth, pins)
 
     def writer(self, name: str, kind: type[M], *, depth: int = 1) -> Writer[M]:
         return Writer(self, DataWriter(self.participant, self._topic(name, kind), _qos(depth, True)))
@@ -138,7 +178,7 @@ def _xml(config: DdsConfig) -> str:
     general = f'<Interfaces><NetworkInterface name="{config.interface}"/></Interfaces>'
     # Presence is announced once a second: a lost announcement must not cost half a minute.
     discovery = "<SPDPInterval>1s</SPDPInterval>"
-    if config.interface == "lo":
+    if config.interface == LOOPBACK:
         general += (
             "<AllowMulticast>false</AllowMulticast>"
             "<MaxMessageSize>65500B</MaxMessageSize><FragmentSize>64000B</FragmentSize>"

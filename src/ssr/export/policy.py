@@ -36,8 +36,13 @@ COMMAND_PERIOD = 0.001  #: s, Appendix D: a 1 kHz stream of joint commands
 
 
 def export(run: Path) -> Contract:
-    """Write `policy.onnx` and `contract.json` into the run directory, from its newest weights."""
-    return write_export(run, saved.load(run))
+    """Write `policy.onnx` and `contract.json` into the run directory, from its newest weights.
+
+    Its settings are those sealed with the weights; a config.json that was edited since is refused.
+    """
+    trained = saved.load(run)
+    saved.require_own_settings(run, trained.config)
+    return write_export(run, trained)
 
 
 def write_export(folder: Path, trained: Saved) -> Contract:

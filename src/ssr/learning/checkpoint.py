@@ -10,6 +10,9 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EIO
 from pathlib import Path
 from typing import Any
 
@@ -33,34 +36,54 @@ def save(run: Path, iteration: int, state: Any, *, kept: int = 2, ranks: Ranks =
     """Write the state of every rank as checkpoint `iteration` of `run`; older ones beyond `kept` go."""
     folder = run / "checkpoints"
     final, partial = folder / f"{iteration:06d}", folder / f".{iteration:06d}.partial"
-    if ranks.first:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-    ranks.wait()
-    skeleton, tensors = pack(state)
-    tensor_name, skeleton_name = _rank_files(ranks.rank)
-    write_tensors(partial / tensor_name, tensors)
-    write_json(partial / skeleton_name, skeleton)
-    ranks.wait()
-    if ranks.first:
-        names = [name for rank in range(ranks.size) for name in _rank_files(rank)]
-        content = {
-            "format": FORMAT,
-            "iteration": iteration,
-            "ranks": ranks.size,
-            "files": {name: digest(partial / name) for name in names},
-        }
-        write_json(partial / STATE, content | {"sha256": _seal(content)})
-        replaced = folder / f".{iteration:06d}.replaced"
-        shutil.rmtree(replaced, ignore_errors=True)
-        if final.exists():  # moved aside first, so that a complete one is always a rename away
-            os.replace(final, replaced)
-        os.replace(partial, final)
-        shutil.rmtree(replaced, ignore_errors=True)
-        for old in checkpoints(run)[:-kept]:
-            shutil.rmtree(old, ignore_errors=True)
-    ranks.wait()
+    with together(ranks, partial):
+        if ranks.first:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+    with together(ranks, partial):
+        skeleton, tensors = pack(state)
+        tensor_name, skeleton_name = _rank_files(ranks.rank)
+        write_tensors(partial / tensor_name, tensors)
+        write_json(partial / skeleton_name, skeleton)
+    with together(ranks, partial):
+        if ranks.first:
+            _complete(partial, final, iteration, ranks)
+            for old in checkpoints(run)[:-kept]:
+                shutil.rmtree(old, ignore_errors=True)
     return final
+
+
+@contextmanager
+def together(ranks: Ranks, partial: Path | None = None) -> Iterator[None]:
+    """A part of saving that all ranks have done or, if it fails on one of them, none; `partial` goes then."""
+    failure = None
+    try:
+        yield
+    except OSError as error:
+        failure = error
+    if not ranks.any(failure is not None):
+        return
+    if ranks.first and partial is not None:
+        shutil.rmtree(partial, ignore_errors=True)
+    raise failure or OSError(EIO, "another rank could not write")
+
+
+def _complete(partial: Path, final: Path, iteration: int, ranks: Ranks) -> None:
+    """Seal what all ranks have written, and give it its name."""
+    names = [name for rank in range(ranks.size) for name in _rank_files(rank)]
+    content = {
+        "format": FORMAT,
+        "iteration": iteration,
+        "ranks": ranks.size,
+        "files": {name: digest(partial / name) for name in names},
+    }
+    write_json(partial / STATE, content | {"sha256": _seal(content)})
+    replaced = final.with_name(f".{final.name}.replaced")
+    shutil.rmtree(replaced, ignore_errors=True)
+    if final.exists():  # moved aside first, so that a complete one is always a rename away
+        os.replace(final, replaced)
+    os.replace(partial, final)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _seal(content: dict[str, Any]) -> str:
@@ -99,7 +122,7 @@ def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
                 f"{checkpoint} has format {content['format']}, this version reads {FORMAT}. "
                 "Use the version of ssr that wrote it."
             )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(checkpoint, f"its {STATE} was truncated or altered") from error
     if size != ranks.size:
         raise UserError(f"{checkpoint} was written by {size} ranks, not {ranks.size}. Go on with as many.")
@@ -113,7 +136,7 @@ def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
     try:
         tensors = load_file(str(checkpoint / tensor_name))
         return iteration, unpack(json.loads((checkpoint / skeleton_name).read_text()), tensors)
-    except (SafetensorError, ValueError, KeyError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(checkpoint, "its contents do not fit together") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import typing
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from ssr.errors import UserError, unknown
 from ssr.files import write_json
 from ssr.learning.config import TrainConfig
 from ssr.learning.packing import pack, unpack
+
+SEAL = "sha256"  #: key of the checksum over everything else in config.json
 
 
 def as_dict(config: Any) -> Any:
@@ -36,25 +39,58 @@ def from_dict(kind: type, values: Mapping[str, Any], path: str = "") -> Any:
     return kind(**made)
 
 
+def _seal(skeleton: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(skeleton, sort_keys=True).encode()).hexdigest()
+
+
 def as_text(config: TrainConfig) -> str:
     """JSON, for the metadata of a file."""
     return json.dumps(pack(as_dict(config))[0])
 
 
 def from_text(text: str) -> TrainConfig:
-    config = from_dict(TrainConfig, unpack(json.loads(text), {}))
+    """ValueError where the text is no packed JSON object, UserError where its settings cannot be."""
+    try:
+        values = unpack(json.loads(text), {})
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"not what was packed: {error}") from error
+    if not isinstance(values, Mapping):
+        raise ValueError("not an object")
+    config = from_dict(TrainConfig, values)
     assert isinstance(config, TrainConfig)
     return config
 
 
 def save(path: Path, config: TrainConfig) -> None:
     skeleton, _ = pack(as_dict(config))
-    write_json(path, skeleton, indent=1)
+    write_json(path, skeleton | {SEAL: _seal(skeleton)}, indent=1)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(content, dict):
+        raise ValueError("not an object")
+    return content
+
+
+def is_sealed(path: Path) -> bool:
+    return SEAL in _object(path.read_text())
 
 
 def load(path: Path) -> TrainConfig:
+    """Refused if it was edited since it was written; one without a seal is taken as it is."""
     try:
-        return from_text(path.read_text())
+        content = _object(path.read_text())
+        seal = content.pop(SEAL, None)
+        if seal is not None and seal != _seal(content):
+            raise UserError(
+                f"{path} was edited: its checksum does not fit. A run keeps the settings it began with; for "
+                "others start a new one with `ssr train --continue`."
+            )
+        return from_text(json.dumps(content))
     except OSError as error:
         raise UserError(f"{path} cannot be read. Give a run directory made by `ssr train`.") from error
     except ValueError as error:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ssr.errors import UserError
+from ssr.errors import UserError, of_the_system
 from ssr.learning.config import TrainConfig
 from ssr.learning.ranks import Ranks
 from ssr.machine import cores
@@ -116,6 +116,8 @@ def _child(
         tell.send((None, result))
     except UserError as error:
         tell.send((str(error), None))
+    except OSError as error:
+        tell.send((of_the_system(error), None))
     except KeyboardInterrupt:
         tell.send(("Interrupted.", None))
     except Exception:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from errno import EIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -65,4 +67,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
     """Tensors by name as a safetensors file, wherever and in whatever memory order they are."""
     plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     with replacing(path) as partial:
-        save_file(plain, str(partial), metadata=metadata)
+        try:
+            save_file(plain, str(partial), metadata=metadata)
+        except SafetensorError as error:  # the disk is full, say; it hides the number of the error
+            raise OSError(EIO, str(error), str(path)) from error

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +17,14 @@ from torch.utils.tensorboard import SummaryWriter
 from ssr import robots
 from ssr.errors import UserError
 from ssr.files import write_text
-from ssr.learning import config_file
+from ssr.learning import config_file, sealed
 from ssr.learning.algorithm import Policy
 from ssr.learning.config import TrainConfig
-from ssr.learning.packing import write_tensors
 from ssr.learning.wandb_log import WandbLog, project
 
 CONFIG, METRICS, SMALL, SNAPSHOTS = "config.json", "metrics.jsonl", "small.safetensors", "snapshots"
+
+BEGUN = (METRICS, SMALL, "checkpoints")  #: a run that holds one of these has begun
 
 
 def default_path(config: TrainConfig) -> Path:
@@ -35,8 +40,7 @@ class RunDirectory:
 
     @staticmethod
     def create(path: Path, config: TrainConfig) -> RunDirectory:
-        begun = [name for name in (METRICS, SMALL, "checkpoints") if (path / name).exists()]
-        if begun:
+        if any((path / name).exists() for name in BEGUN):
             raise UserError(f"{path} already holds a run. Go on with --resume {path}, or give another --run.")
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -66,12 +70,12 @@ class RunDirectory:
 
     def log(self, metrics: Mapping[str, float]) -> None:
         """One line of JSON and TensorBoard scalars per iteration; all numbers are finite."""
-        with (self.path / METRICS).open("a") as file:
-            file.write(json.dumps(metrics) + "\n")
-        if self._board is None:
-            self._board = SummaryWriter(str(self.path), purge_step=int(metrics["iteration"]))
-        for name, value in metrics.items():
-            self._board.add_scalar(name, value, int(metrics["iteration"]))
+        _append(self.path / METRICS, json.dumps(metrics) + "\n")
+        with suppress(OSError):  # curves for the eye; every number of theirs stands in metrics.jsonl
+            if self._board is None:
+                self._board = SummaryWriter(str(self.path), purge_step=int(metrics["iteration"]))
+            for name, value in metrics.items():
+                self._board.add_scalar(name, value, int(metrics["iteration"]))
         if self._elsewhere is not None:
             self._elsewhere.log(metrics)
 
@@ -81,14 +85,43 @@ class RunDirectory:
         folder.mkdir(exist_ok=True)
         path = folder / f"{iteration:06d}.safetensors"
         metadata = {"iteration": str(iteration), "config": config_file.as_text(config)}
-        write_tensors(path, policy.weights(), metadata)
+        sealed.write(path, policy.weights(), metadata)
         return path
 
     def close(self) -> None:
         if self._board is not None:
-            self._board.close()
+            with suppress(OSError):
+                self._board.close()
         if self._elsewhere is not None:
             self._elsewhere.close()
+
+    def remove_stub(self, made: bool, *others: str) -> None:
+        """Leave nothing behind of a run of which nothing was saved.
+
+        made: with its directory, so that all in it is the run's; others: files that go with its config.
+        """
+        if any((self.path / name).exists() for name in BEGUN):
+            return
+        if made:
+            shutil.rmtree(self.path, ignore_errors=True)
+            return
+        for name in (CONFIG, *others, "events.out.tfevents.*"):
+            for path in self.path.glob(name):
+                path.unlink(missing_ok=True)
+
+
+def _append(path: Path, line: str) -> None:
+    """The whole line or nothing of it."""
+    with path.open("ab", buffering=0) as file:
+        before = file.tell()
+        try:
+            done = file.write(line.encode())
+            if done != len(line.encode()):
+                raise OSError(ENOSPC, os.strerror(ENOSPC), str(path))
+        except OSError:
+            with suppress(OSError):
+                file.truncate(before)
+            raise
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:

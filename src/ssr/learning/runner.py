@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
@@ -13,6 +14,7 @@ from ssr.learning.counters import Counters
 from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import CONFIG, SMALL, RunDirectory
+from ssr.learning.run_lock import locked
 from ssr.learning.trainer import Finished, Trainer, TrainingEnd
 
 
@@ -47,10 +49,16 @@ def start(path: Path, config: TrainConfig, *, small: Path | None = None, motion:
     config.check_worlds()
     if small is not None:
         small_checkpoint.load(small)
-    if starts_the_run():
-        RunDirectory.create(path, config)
-        own_robot.carry(path, config, motion)
-    launch(config, train, path, config, Origin(small=small))
+    if not starts_the_run():
+        launch(config, train, path, config, Origin(small=small))
+        return path
+    made, run = not path.exists(), RunDirectory.create(path, config)
+    try:
+        with locked(path):
+            own_robot.carry(path, config, motion)
+            launch(config, train, path, config, Origin(small=small))
+    finally:
+        run.remove_stub(made)
     return path
 
 
@@ -71,7 +79,8 @@ def resume(
         config = replace(config, env=replace(config.env, engine=engine))
     if iterations is not None:
         config = replace(config, run=replace(config.run, iterations=iterations))
-    launch(config, train, path, config, Origin(checkpoint=checkpoint.choose(path, iteration)))
+    with locked(path) if starts_the_run() else nullcontext():
+        launch(config, train, path, config, Origin(checkpoint=checkpoint.choose(path, iteration)))
     return path
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.learning import config_file, own_robot, registry, small_checkpoint
+from ssr.learning import config_file, own_robot, registry, sealed, small_checkpoint
 from ssr.learning.algorithm import Policy
 from ssr.learning.config import TrainConfig
 from ssr.learning.run_directory import CONFIG, SMALL, SNAPSHOTS
@@ -38,6 +37,22 @@ def load(path: Path, iteration: int | None = None) -> Saved:
     return Saved(config=config, robot=robot, iteration=found, policy=policy)
 
 
+def require_own_settings(run: Path, sealed_with: TrainConfig) -> None:
+    """Refuse a config.json that was edited; one without a seal must say what is sealed with the weights."""
+    path = run / CONFIG
+    if not path.is_file():
+        return
+    told = config_file.load(path)
+    if config_file.is_sealed(path):
+        return
+    usual = {name: getattr(told, name) for name in ("run", "ranks", "device", "preset")}
+    if told != replace(sealed_with, **usual):
+        raise UserError(
+            f"{path} is not what the weights were trained with, which carry their own settings. Restore it, "
+            "or move it away."
+        )
+
+
 def snapshots(run: Path) -> dict[int, Path]:
     """Snapshots of a run by their iteration, oldest first."""
     found = sorted((run / SNAPSHOTS).glob("[0-9]*.safetensors"))
@@ -63,14 +78,17 @@ def _read(path: Path, iteration: int | None) -> tuple[TrainConfig, int, dict[str
     if iteration not in known:
         listed = ", ".join(map(str, sorted({*known, *([] if latest is None else [latest])})))
         raise UserError(f"{path} has no weights of iteration {iteration}. It has: {listed}.")
+    return _snapshot(known[iteration])
+
+
+def _snapshot(path: Path) -> tuple[TrainConfig, int, dict[str, Tensor]]:
+    """Its settings are those of its stage, which it carries itself."""
+    metadata, weights = sealed.read(path)
+    sealed.require_seal(path, metadata, weights)
     try:
-        with safe_open(str(known[iteration]), framework="pt") as file:
-            settings = (file.metadata() or {}).get("config")  # those of its stage, not of the newest
-        weights = load_file(str(known[iteration]))
-        config = config_file.load(path / CONFIG) if settings is None else config_file.from_text(settings)
-        return config, iteration, weights
-    except (SafetensorError, OSError, ValueError) as error:
-        raise UserError(f"{known[iteration]} is damaged. Choose another --snapshot.") from error
+        return config_file.from_text(metadata["config"]), int(metadata["iteration"]), weights
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{path} is damaged. Choose another --snapshot.") from error
 
 
 def _small(path: Path) -> tuple[TrainConfig, int, dict[str, Tensor]]:

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from ssr.errors import UserError
+from ssr.learning import sealed
 from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
 from ssr.learning.config_file import as_text, from_text
 from ssr.learning.counters import Counters
-from ssr.learning.packing import pack, unpack, write_tensors
+from ssr.learning.packing import pack, unpack
 
-KIND = "ssr small checkpoint 1"
+KIND = "ssr small checkpoint 2"
+FORMER = "ssr small checkpoint 1"  #: its checksum is of the tensors alone
 
 
 def save(
@@ -36,12 +37,11 @@ def save(
         "iteration": str(counters.iteration),
         "config": as_text(config),
         "state": json.dumps(skeleton),
-        "sha256": checksum(tensors),
     }
-    write_tensors(path, tensors, metadata)
+    sealed.write(path, tensors, metadata)
 
 
-def checksum(tensors: dict[str, Tensor]) -> str:
+def _former_checksum(tensors: dict[str, Tensor]) -> str:
     """SHA-256 of names and values."""
     total = hashlib.sha256()
     for name in sorted(tensors):
@@ -56,20 +56,18 @@ def load(path: Path) -> tuple[int, TrainConfig, dict[str, Any]]:
         raise UserError(
             f"{path} does not exist. Give the small checkpoint of a run, e.g. RUN/small.safetensors."
         )
+    metadata, tensors = sealed.read(path)
+    if metadata.get("kind") not in (KIND, FORMER):
+        raise UserError(f"{path} is not a small checkpoint of ssr. Give e.g. RUN/small.safetensors.")
+    if metadata["kind"] == KIND:
+        sealed.require_seal(path, metadata, tensors)
+    elif metadata.get(sealed.SEAL) != _former_checksum(tensors):
+        raise UserError(f"{path} was altered: its checksum differs. Use another copy or an earlier file.")
     try:
-        with safe_open(str(path), framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if metadata.get("kind") != KIND:
-            raise UserError(f"{path} is not a small checkpoint of ssr. Give e.g. RUN/small.safetensors.")
-        if checksum(tensors) != metadata["sha256"]:
-            raise UserError(f"{path} was altered: its checksum differs. Use another copy or an earlier file.")
         config = from_text(metadata["config"])
         return int(metadata["iteration"]), config, unpack(json.loads(metadata["state"]), tensors)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise UserError(
-            f"{path} is damaged (truncated or not safetensors). Use another copy or an earlier file."
-        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path} is damaged. Use another copy or an earlier file.") from error
 
 
 def restore(algorithm: Algorithm, state: dict[str, Any], path: Path, *, moments: bool = True) -> None:

@@ -29,6 +29,7 @@ from ssr.learning.distribution import device_of, launch, starts_the_run
 from ssr.learning.ranks import Ranks
 from ssr.learning.recipe import NOTHING, Recipe, Stage, Watch, read
 from ssr.learning.run_directory import METRICS, SMALL, RunDirectory
+from ssr.learning.run_lock import locked
 from ssr.learning.runner import Leg, Origin, train, with_ranks
 from ssr.learning.saved import small_iteration, snapshots
 from ssr.learning.trainer import TrainingEnd
@@ -83,6 +84,30 @@ def run(
     """
     _require_possible(path, recipe, motion)
     _require_own(path, recipe)
+    if not starts_the_run():
+        _run(path, recipe, text, from_stage, iteration, motion, lambda text: None)
+        return
+    made = not path.exists()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"Cannot make a run in {path}: {error.strerror}.") from error
+    try:
+        with locked(path):
+            _run(path, recipe, text, from_stage, iteration, motion, say)
+    finally:
+        RunDirectory(path).remove_stub(made, RECIPE, RECORD)
+
+
+def _run(
+    path: Path,
+    recipe: Recipe,
+    text: str,
+    from_stage: str | None,
+    iteration: int | None,
+    motion: Path | None,
+    say: Callable[[str], None],
+) -> None:
     entries, done = record(path), _still_valid(path, recipe)
     if from_stage is not None:
         wanted = recipe.position(from_stage)
@@ -101,8 +126,6 @@ def run(
         _prepare(path, text, done if again else entries[: number + 1], recipe)
         if not own_robot.carries(path):
             own_robot.carry(path, recipe.stages[0].config, motion)
-    else:
-        say = lambda text: None
     for number in range(len(done), len(recipe.stages)):
         stage = recipe.stages[number]
         until = f"until {' and '.join(map(str, stage.until))}, " if stage.until else ""
@@ -330,7 +353,6 @@ def _require_own(path: Path, recipe: Recipe) -> None:
 def _prepare(path: Path, text: str, kept: Sequence[Entry], recipe: Recipe) -> None:
     """The run's directory, holding the recipe and the record of what need not be done again."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
         write_text(path / RECIPE, text)
         _write(path, recipe, kept)
     except OSError as error:

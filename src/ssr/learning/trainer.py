@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -18,6 +19,7 @@ from ssr.learning.config import TrainConfig
 from ssr.learning.counters import Counters
 from ssr.learning.display import Display
 from ssr.learning.optimizer import NonFiniteGradient
+from ssr.learning.patience import patiently
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.run_directory import METRICS, SMALL, RunDirectory, read_metrics
 from ssr.learning.statistics import level_means
@@ -81,15 +83,16 @@ class Trainer:
                 progress = (self.iteration - self.begun) / (settings.iterations - self.begun)
                 metrics = self._learn(run, progress)
                 if first:
-                    run.log(metrics)
+                    patiently(partial(run.log, metrics), run.path, display.say)
                     display.show(metrics)
                     if self.iteration % settings.snapshot_iterations == 0:
-                        run.snapshot(self.algorithm.policy(), self.iteration, config)
+                        take = partial(run.snapshot, self.algorithm.policy(), self.iteration, config)
+                        patiently(take, run.path, display.say)
                 reason = finished(metrics) if first and finished is not None else None
                 ending = self._ending(config, reason, stop=bool(asked))
                 late = time.monotonic() - saved_at >= 60.0 * settings.checkpoint_minutes
                 if ending is not None or self.ranks.any(late):
-                    self._save(run, config)
+                    patiently(partial(self._save, run, config), run.path, display.say)
                     saved_at = time.monotonic()
             if first:
                 run.close()
@@ -190,8 +193,9 @@ class Trainer:
     def _save(self, run: RunDirectory, config: TrainConfig) -> None:
         """The small checkpoint and the full one."""
         levels = self.levels()
-        if self.ranks.first:
-            small_checkpoint.save(run.path / SMALL, self.algorithm, config, self.counters, levels)
+        with checkpoint.together(self.ranks):
+            if self.ranks.first:
+                small_checkpoint.save(run.path / SMALL, self.algorithm, config, self.counters, levels)
         kept = config.run.kept_checkpoints
         checkpoint.save(run.path, self.iteration, self.state_dict(), kept=kept, ranks=self.ranks)
 

@@ -19,6 +19,8 @@ from ssr.joint_ranges import ActionScale, Angle, Damping, Stiffness, Torque, Vel
 from ssr.ranges import Within, settings
 from ssr.symmetry.layout import Mirror
 
+mujoco.set_mju_user_warning(lambda message: None)  # else it writes MUJOCO_LOG.TXT where the user stands
+
 Vector = Annotated[tuple[float, float, float], Within(-10.0, 10.0)]
 Quaternion = Annotated[tuple[float, float, float, float], Within(-1.01, 1.01)]  # w, x, y, z
 Length = Annotated[float, Within(0.01, 10.0)]  #: m

@@ -112,6 +112,7 @@ class TraversalEnv:
         self.delay = torch.zeros(n, dtype=torch.long)
         self.steps_to_push = torch.zeros(n, dtype=torch.long)
         self.bad_worlds = 0  #: worlds that went non-finite so far
+        self.bad_actions = 0  #: actions that were not finite, since the start of the process
         self.arrays = SimpleNamespace(**{name: getattr(self, name).numpy() for name in saving.IN_PLACE})
         readout, command, actions = self.simulator.readout, self.commands.now, self.arrays.actions
         self.senses = Senses(
@@ -163,12 +164,18 @@ class TraversalEnv:
     # ---- one control step -------------------------------------------------------------------------------
 
     def step(self, action: Tensor) -> Transition:
-        """Apply a (n, J) and report; ended worlds wait for `restart`."""
-        target = self._target(action)
+        """Apply a (n, J) and report; ended worlds wait for `restart`.
+
+        An action that is not finite is not done: its world holds the default pose, is invalid and ends.
+        """
+        sound = torch.isfinite(action).all(-1)
+        target = self._target(torch.where(sound.unsqueeze(-1), action, 0.0))
         self._push()
         self.simulator.step(torch.from_numpy(target), self.substeps)
         self._follow_loose()
         state = self._read()
+        state.finite[~sound.numpy()] = False
+        self.bad_actions += len(sound) - int(sound.sum())
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
         self._command(state)

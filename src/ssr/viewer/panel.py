@@ -171,7 +171,7 @@ class Panel:
 
     @property
     def command(self) -> Command:
-        forward, left, turn = (float(slider.value) for slider in self._command)
+        forward, left, turn = map(_chosen, self._command)
         return forward, left, turn
 
     @property
@@ -195,7 +195,7 @@ class Panel:
 
     def _steer(self, change: Command) -> None:
         for slider, step in zip(self._command, change, strict=True):
-            _set(slider, round(float(np.clip(slider.value + step, slider.min, slider.max)), 6))
+            _set(slider, round(float(np.clip(_chosen(slider) + step, slider.min, slider.max)), 6))
 
     def _toggle(self, event: object = None) -> None:
         self.paused = not self.paused
@@ -203,7 +203,7 @@ class Panel:
         self._pause.icon = viser.Icon.PLAYER_PLAY if self.paused else viser.Icon.PLAYER_PAUSE
 
     def _push(self, world: PlayWorld) -> None:
-        world.push(float(self._push_speed.value))
+        world.push(_chosen(self._push_speed))
 
     # ---- what users see ---------------------------------------------------------------------------------
 
@@ -212,7 +212,8 @@ class Panel:
             client.add_notification("ssr play", text, color="red")
 
     def apply_view(self) -> None:
-        self.scene.view = self._view.value
+        if self._view.value in VIEWS:
+            self.scene.view = self._view.value
         self.scene.imagined, self.scene.footprints = self._imagined.value, self._footprints.value
         self.scene.show_cone(self._cone.value)
 
@@ -222,6 +223,14 @@ class Panel:
 
     def show_readout(self, world: PlayWorld, rate: float) -> None:
         self._readout.content = readout(world, rate, paused=self.paused)
+
+
+def _chosen(slider: viser.GuiSliderHandle[float]) -> float:
+    """What a slider says; the value nearest to 0 where a browser sent what no slider can say."""
+    value = slider.value
+    if isinstance(value, int | float) and slider.min <= value <= slider.max:
+        return float(value)
+    return float(np.clip(0.0, slider.min, slider.max))
 
 
 def _set(slider: viser.GuiSliderHandle[float], value: float) -> None:

@@ -16,6 +16,7 @@ from ssr.errors import UserError
 from ssr.evaluation.subject import Subject
 from ssr.viewer.panel import Panel
 from ssr.viewer.scene import Scene
+from ssr.viewer.visitors import guarded
 from ssr.viewer.world import Command, PlayMoment, PlayWorld
 
 DRAW_EVERY = 2  #: control steps per picture
@@ -37,7 +38,7 @@ def open_server(host: str, port: int) -> viser.ViserServer:
         ) from None
     # Browsers open connections that they then do not use; that is no news.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
-    with contextlib.redirect_stdout(io.StringIO()):  # its banner
+    with contextlib.redirect_stdout(io.StringIO()), guarded(host):  # without its banner
         return viser.ViserServer(host=host, port=port, verbose=False)
 
 
@@ -128,6 +129,8 @@ class Player:
                 request(self.world)
             except UserError as error:
                 self.panel.warn(str(error))
+            except (ValueError, TypeError, OverflowError):  # a browser can send anything
+                self.panel.warn("That cannot be.")
 
     def draw(self) -> None:
         self._show_eye()
