@@ -6,13 +6,21 @@ STAMP := $(VENV)/.installed
 CHECKED := setup.py src tests examples scripts/convert_settings scripts/cuda_kernels scripts/levels \
 	scripts/moving_picture scripts/settings_page scripts/unchanged
 
-.PHONY: demo test check docs setup lock clean cuda-kernels
+CHECKED += scripts/hostile scripts/seal scripts/soak
+
+.PHONY: demo test hostile soak check docs setup lock clean cuda-kernels
 
 demo: setup
 	$(BIN)/ssr demo
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+hostile: setup
+	$(BIN)/python scripts/hostile
+
+soak: setup
+	$(BIN)/python scripts/soak
 
 check: setup
 	$(BIN)/ruff check $(CHECKED)

@@ -32,7 +32,10 @@ def modules() -> list[str]:
 
 
 def dataclasses_of(name: str) -> list[type]:
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except UserError:  # it needs a package that is not installed, and says so
+        return []
     return [
         k for k in vars(module).values() if is_dataclass(k) and isinstance(k, type) and k.__module__ == name
     ]

@@ -22,6 +22,7 @@ from ssr.deployment.contract import SEAL, as_dict, parse, seal
 from ssr.deployment.onnx_policy import OnnxPolicy
 from ssr.errors import UserError
 from ssr.export.policy import export, weights_digest
+from ssr.learning import config_file, sealed
 from ssr.robots import load
 
 
@@ -80,11 +81,31 @@ def test_run_without_weights_is_refused(run: Path, tmp_path: Path) -> None:
 
 def test_weights_of_another_shape_are_refused(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
-    config = json.loads((tmp_path / "run" / "config.json").read_text())
-    config["network"]["gru_hidden"] *= 2
-    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    file = tmp_path / "run" / "snapshots" / "000012.safetensors"
+    metadata, weights = sealed.read(file)
+    config = config_file.from_text(metadata["config"])
+    wider = replace(config, network=replace(config.network, gru_hidden=2 * config.network.gru_hidden))
+    sealed.write(file, weights, metadata | {"config": config_file.as_text(wider)})
     with pytest.raises(UserError, match="do not fit"):
         export(tmp_path / "run")
+
+
+def test_settings_come_with_the_weights_and_an_edited_configuration_is_refused(
+    run: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    path = tmp_path / "run" / "config.json"
+    config = json.loads(path.read_text())
+    config["camera"]["period"] += 1
+    path.write_text(json.dumps(config))
+    with pytest.raises(UserError, match="was edited"):
+        export(tmp_path / "run")
+    del config["sha256"]
+    path.write_text(json.dumps(config))
+    with pytest.raises(UserError, match="not what the weights were trained with"):
+        export(tmp_path / "run")
+    path.unlink()
+    assert export(tmp_path / "run") == exported.read(run).contract
 
 
 # ---- edits ----------------------------------------------------------------------------------------------

@@ -6,10 +6,11 @@ import contextlib
 import importlib
 import io
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import tyro
+
+from ssr.ranges import settings
 
 Shell = Literal["bash", "zsh", "fish"]
 DESCRIPTION = """Print what your shell needs to complete `ssr`: its commands, their options, and files.
@@ -20,7 +21,7 @@ DESCRIPTION = """Print what your shell needs to complete `ssr`: its commands, th
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9.-]*[a-z0-9]")
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings("--")
 class CompletionOptions:
     shell: Annotated[Shell, tyro.conf.Positional] = "bash"
     """Which shell."""

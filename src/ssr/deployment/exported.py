@@ -71,7 +71,7 @@ def _contract_file(run: Path) -> Any:
                 f"{run} does not exist. Give a run directory on which `ssr export` was run."
             ) from None
         raise UserError(f"{run} has no {CONTRACT}. Run `ssr export {run}` first.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(f"{run / CONTRACT} is not valid JSON. Export the run again.") from None
 
 

@@ -130,10 +130,10 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise UserError(f"{run} has no {METRICS}. Give a run directory made by `ssr train`.")
     rows = []
-    for line in path.read_text().splitlines():
+    for line in path.read_text(errors="replace").splitlines():
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and "iteration" in row:
             rows.append(row)

@@ -184,7 +184,7 @@ def _content(path: Path) -> dict[str, Any]:
         return {name: content[name] for name in ("recipe", "seed")} | {
             "stages": [_entry(values) for values in content["stages"]]
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             f"{path / RECORD} cannot be read. Restore it, or start the recipe in another --run."
         ) from error
