@@ -28,8 +28,8 @@ VIEWS: tuple[View, ...] = get_args(View)
 
 GROUND = ((126, 136, 148), (100, 116, 134))  #: boxes in turn
 GRASS, WOOD = (92, 148, 64), (184, 135, 82)
-EDGE, RULING = (60, 70, 84), (140, 150, 162)
-LIFT = 0.003  #: m above the ground, of lines
+EDGE, RULING = (60, 70, 84), (222, 227, 232)
+LIFT = 0.006  #: m above the ground, of lines
 ABOVE_GROUND = 0.006  #: m, of marks
 SMOOTHING = 0.08  #: per drawn frame, of the onlooker's height and heading
 CENTRE = 0.018  #: m, radius of the dot in the middle of an imagined foothold
