@@ -38,6 +38,7 @@ class Batch:
     returns: Tensor  #: (k, b)
     advantage: Tensor  #: (b,) of all streams together, see `prepare`
     weight: Tensor  #: (b,) 0 masks a sample
+    guide: Tensor  #: (b, A) actions towards reference motion
     gain: Tensor  #: (k, b) advantage of each stream as it goes into `advantage`, without its weight
 
     @property
@@ -110,6 +111,7 @@ def prepare(
         returns=gain + old_values,
         advantage=advantage,
         weight=weight,
+        guide=rollout.guide.flatten(0, 1),
         gain=normalized,
     )
 
@@ -219,6 +221,9 @@ class PPO:
 
         spread = entropy(self.actor.std)
         loss = surrogate + VALUE_COEFFICIENT * value_loss - schedule.entropy_coefficient * spread
+        if (pull := config.guidance * schedule.bootstrap) > 0.0:
+            apart = (mean[:b] - batch.guide[index]).square().mean(-1)
+            loss = loss + pull * (apart * weight).sum()
         with torch.no_grad():
             kl = (divergence(batch.mean[index], old_std, mean[:b], std) * weight).sum()
             outside = (((ratio[0] - 1.0).abs() > config.clip).float() * weight).sum()

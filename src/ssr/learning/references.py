@@ -1,12 +1,16 @@
-"""Reference motion for a run: windows for the discriminators, poses to begin episodes in."""
+"""Reference motion for a run: poses to begin episodes in, and how they go on."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.motion.dataset import MotionDataset
+from ssr.motion.dataset import TABLE_11, MotionDataset
 from ssr.physics.simulator import ResetPose
+from ssr.task.imitation import Track
 from ssr.terrain.settings import TERRAIN_TYPES
 
 
@@ -16,8 +20,8 @@ class ReferenceStarts:
     def __init__(self, motion: MotionDataset) -> None:
         self.motion = motion
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
-        """terrain_type (m,), index into TERRAIN_TYPES."""
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
+        """Of terrain_type (m,), index into TERRAIN_TYPES; and the frames (m,) of the track they are."""
         order = torch.argsort(terrain_type, stable=True)
         counts = torch.bincount(terrain_type, minlength=len(TERRAIN_TYPES)).tolist()
         drawn = [
@@ -32,11 +36,33 @@ class ReferenceStarts:
 
         position = torch.zeros(len(terrain_type), 3)
         position[:, 2] = gather("base_height")
-        return ResetPose(
+        pose = ResetPose(
             base_position=position,
             base_quaternion=gather("base_quaternion"),
             base_velocity=gather("base_velocity"),
             base_angular_velocity=gather("base_angular_velocity"),
             joint_position=gather("joint_position"),
             joint_velocity=gather("joint_velocity"),
+        )
+        return pose, gather("frame")
+
+    @cached_property
+    def track(self) -> Track:
+        """All of the motion; a terrain type may begin with every frame of its columns of Table 11."""
+        states, motion = self.motion.states, self.motion
+        choices = []
+        for name in TERRAIN_TYPES:
+            columns = [c for c in (*TABLE_11[name], "stand") if c in motion.starts]
+            choices.append(torch.cat([motion.starts[c] for c in columns]).numpy())
+        table = np.zeros((len(choices), max(map(len, choices))), np.int64)
+        for row, frames in zip(table, choices, strict=True):
+            row[: len(frames)] = frames
+        turn = states.base_angular_velocity[:, 2:]
+        return Track(
+            position=states.joint_position.numpy(),
+            velocity=states.joint_velocity.numpy(),
+            course=torch.cat((states.base_velocity[:, :2], turn), 1).numpy(),
+            end=motion.ends.numpy(),
+            choices=table,
+            choice_count=np.array([len(frames) for frames in choices]),
         )

@@ -43,6 +43,7 @@ class StartStates:
     base_angular_velocity: Tensor  #: (m, 3) rad/s, base axes
     joint_position: Tensor  #: (m, J)
     joint_velocity: Tensor  #: (m, J)
+    frame: Tensor  #: (m,) which of all frames each one is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,7 @@ class MotionDataset:
     frames: Tensor
     starts: dict[str, Tensor]
     states: StartStates
+    ends: Tensor  #: (N,) the last frame of the clip that a frame belongs to
     stride: int = STRIDE  #: control steps between the frames of a window
 
     @staticmethod
@@ -83,16 +85,17 @@ class MotionDataset:
     ) -> MotionDataset:
         """Join `clips`; joints are matched by name."""
         clips = tuple(_reordered(robot, clip, source) for clip in clips)
-        frames, states, offset = [], [], 0
+        frames, states, ends, offset = [], [], [], 0
         starts: dict[str, list[Tensor]] = {c: [] for c in COLUMNS}
         span = (WINDOW - 1) * stride
         for clip in clips:
             for copy in (clip, clip.mirrored(robot)) if mirror else (clip,):
-                f, s = _tensors(robot, copy)
+                f, s = _tensors(robot, copy, offset)
                 frames.append(smoothed(f, blend(stride)))
                 states.append(s)
                 starts[copy.column].append(torch.arange(offset, offset + max(copy.frames - span, 0)))
                 offset += copy.frames
+                ends.append(torch.full((copy.frames,), offset - 1))
         fields = StartStates.__dataclass_fields__
         return MotionDataset(
             robot=robot,
@@ -100,6 +103,7 @@ class MotionDataset:
             frames=torch.cat(frames),
             starts={c: torch.cat(parts) for c, parts in starts.items() if sum(map(len, parts))},
             states=StartStates(**{k: torch.cat([getattr(s, k) for s in states]) for k in fields}),
+            ends=torch.cat(ends),
             stride=stride,
         )
 
@@ -207,8 +211,8 @@ def _reordered(robot: RobotSpec, clip: Clip, source: str) -> Clip:
     return replace(clip, joint_names=robot.joint_names, joint_position=clip.joint_position[:, order])
 
 
-def _tensors(robot: RobotSpec, clip: Clip) -> tuple[Tensor, StartStates]:
-    """A clip's AMP frames and start states."""
+def _tensors(robot: RobotSpec, clip: Clip, offset: int) -> tuple[Tensor, StartStates]:
+    """A clip's AMP frames and start states; `offset` frames come before it."""
     tensor = lambda x: torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     velocity, spin = clip.base_velocity(), clip.angular_velocity()
     heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
@@ -221,4 +225,5 @@ def _tensors(robot: RobotSpec, clip: Clip) -> tuple[Tensor, StartStates]:
         base_angular_velocity=tensor(spin),
         joint_position=tensor(clip.joint_position),
         joint_velocity=tensor(clip.joint_velocity()),
+        frame=torch.arange(offset, offset + clip.frames),
     )

@@ -64,6 +64,7 @@ class BootstrapConfig:
 
     progress: Weight = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
     stepping: Weight = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
+    imitation: Weight = 0.0  #: weight of joints near the reference motion, see `ssr.task.imitation`
     posture_relief: Share = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms
     stall_distance: Annotated[float, Within(0.0, 100.0)] = 0.0
     """Metres; whenever so much was asked for and less than a quarter done, it is over."""

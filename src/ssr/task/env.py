@@ -26,6 +26,7 @@ from ssr.task.clocks import run_down
 from ssr.task.commands import Commands
 from ssr.task.config import TaskConfig
 from ssr.task.gait import Gait
+from ssr.task.imitation import Imitation
 from ssr.task.moment import Moments
 from ssr.task.observations import Senses, noise_widths, remember
 from ssr.task.payment import Terms, paid, weighted_terms, weights_of
@@ -55,7 +56,7 @@ class TraversalEnv:
         pool: int = TILE_POOL,
         physics: PhysicsConfig | None = None,
         device: str = "cpu",
-        references: starts.ReferenceSampler | None = None,
+        references: starts.References | None = None,
         bank: TileSource | None = None,
         loose: Sequence[LooseBox] = (),
     ) -> None:
@@ -102,6 +103,8 @@ class TraversalEnv:
         self.commands = Commands(n, config, self.generator)
         self.gait = Gait(n)
         self.progress = Progress(n, config)
+        track = None if self.references is None else self.references.track
+        self.imitation = Imitation(n, joints, track, config.control_period)
         self.dynamics: Dynamics | None = None
         self.gains = np.zeros((2, n, joints), dtype=np.float32)  #: kp, kd as they act
         self.proprioception = torch.zeros(n, self.layouts.proprioception.size)  #: clean
@@ -119,7 +122,8 @@ class TraversalEnv:
             self.robot, self.layouts, readout, self.field, command, actions[:, 0], self.gait.arrays.contact
         )
         offset = self.robot.base_height_offset
-        self.moments = Moments(readout.reading, self.gait, command, actions, config, offset)
+        followed = self.imitation.arrays.now
+        self.moments = Moments(readout.reading, self.gait, command, actions, followed, config, offset)
         self._everywhere = torch.arange(n)
         self._depth = torch.zeros(n, 36, 36)
         self._fresh = torch.ones(n, dtype=torch.bool)
@@ -179,6 +183,7 @@ class TraversalEnv:
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
         self._command(state)
+        self._follow(state)
         reward, terms = self._rewards(state, target)
         patient = self.bootstrap == 0.0
         ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
@@ -227,7 +232,11 @@ class TraversalEnv:
             depth=self._depth.clone(),
             depth_fresh=self._fresh.clone(),
             privileged=self.privileged.clone(),
+            guide=self._guide() if self.imitates else None,
         )
+
+    def _guide(self) -> Tensor:
+        return torch.from_numpy((self.imitation.arrays.soon - self.default) / self.action_scale)
 
     # ---- parts of a step --------------------------------------------------------------------------------
 
@@ -275,6 +284,15 @@ class TraversalEnv:
         terms, total = weighted_terms(moment, self.limits, self._weights)
         paid(total, state.finite, self.config.control_period)
         return torch.from_numpy(total), terms
+
+    def _follow(self, state: Reading, begun: Tensor | None = None) -> None:
+        """Renew the reference motion that all worlds, or those that have just `begun`, should be in."""
+        if self.imitates:
+            self.imitation.advance(state, self.commands.now, self.field.arrays.type, begun)
+
+    @property
+    def imitates(self) -> bool:
+        return self.references is not None and self.config.bootstrap.imitation * self.bootstrap > 0.0
 
     def _feet(self, state: Reading) -> Feet:
         return Feet(
@@ -341,7 +359,9 @@ class TraversalEnv:
         pose = starts.default_pose(height, self.limits, count, noise)
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
-            pose = starts.choose(taken, self.references(self.field.type[env_ids], self.generator), pose)
+            reference, frame = self.references(self.field.type[env_ids], self.generator)
+            pose = starts.choose(taken, reference, pose)
+            self.imitation.begin(env_ids, torch.where(taken, frame, -1))
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
         return starts.set_down(pose, env_ids, self.field, backwards, starts.LATERAL * noise())
@@ -357,6 +377,7 @@ class TraversalEnv:
         self.gait.restart(env_ids, base[:, 2] - sole[..., 2].min(-1))
         self.progress.restart(env_ids, base[:, 0])
         self._command(state, env_ids)
+        self._follow(state, env_ids)
         # Copies: a transition speaks of the states reached, and keeps doing so.
         privileged = self.privileged.numpy().copy()
         self.senses.privileged(ids, privileged)

@@ -40,6 +40,7 @@ class Moment(NamedTuple):
     foot_force: np.ndarray  #: (n, 2, 3)
     foot_distance: np.ndarray  #: (n,) d_y, left foot to the left of the right one, yaw-aligned base frame
     recent_single_support: np.ndarray  #: (n,) bool, one foot alone within `SINGLE_SUPPORT_WINDOW`
+    reference_position: np.ndarray  #: (n, J) rad, of the reference motion that is followed
 
 
 class Numbers(NamedTuple):
@@ -60,10 +61,11 @@ class Moments:
         gait: Gait,
         command: np.ndarray,
         actions: np.ndarray,
+        reference: np.ndarray,
         config: TaskConfig,
         base_height_offset: float,
     ) -> None:
-        """actions (n, ≥3, J), newest first. All of them are the owners' arrays."""
+        """actions (n, ≥3, J), newest first; reference (n, J) rad. All of them are the owners' arrays."""
         n, clocks = len(command), gait.arrays
         self.now = Moment(
             velocity=np.zeros((n, 2), np.float32),
@@ -86,6 +88,7 @@ class Moments:
             foot_force=state.foot_force,
             foot_distance=np.zeros(n, np.float32),
             recent_single_support=np.zeros(n, np.bool_),
+            reference_position=reference,
         )
         self._state, self._clocks = state, clocks
         self._numbers = Numbers(

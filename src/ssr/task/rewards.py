@@ -16,6 +16,7 @@ from numba import njit
 
 from ssr.robots.spec import RobotSpec
 
+IMITATION_SPREAD = 0.04  #: rad², mean squared distance at which following the reference pays 1/e
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
 
@@ -241,3 +242,13 @@ def stepping(m, limits, c, i):
         if m.first_contact[i, s] and m.air_time[i, s] > 0.0 and not m.standing[i]:
             total += max(min(m.air_time[i, s], c.air_time_target) - SHUFFLE, 0.0)
     return total
+
+
+@row
+def imitation(m, limits, c, i):
+    """How near the joints are to the reference motion that is followed, as far as the robot gets ahead."""
+    total = 0.0
+    for j in range(joints(m)):
+        total += (m.joint_position[i, j] - m.reference_position[i, j]) ** 2
+    near = exp(-total / joints(m) / IMITATION_SPREAD)
+    return near if m.standing[i] else near * max(progress(m, limits, c, i), 0.0)

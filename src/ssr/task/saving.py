@@ -44,7 +44,7 @@ HANDED_OUT = ("proprioception", "privileged", "_depth", "_fresh")  #: of which o
 
 
 def _members(env: TraversalEnv) -> dict[str, Any]:
-    parts = ("simulator", "field", "commands", "gait", "progress", "camera")
+    parts = ("simulator", "field", "commands", "gait", "imitation", "progress", "camera")
     return {name: getattr(env, name) for name in parts if getattr(env, name) is not None}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics.simulator import ResetPose
+from ssr.task.imitation import Track
 from ssr.task.rewards import Limits
 from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.heights import heights_under
@@ -21,8 +23,17 @@ LATERAL = 0.5  #: m either side of the middle, uniform
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
 REACH = (-0.2, -0.1, 0.0, 0.1, 0.2)  #: m along the tile, where the ground is looked at
 
-ReferenceSampler = Callable[[Tensor, torch.Generator], ResetPose]
-"""Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types."""
+
+class References(Protocol):
+    """Reference motion for the task: poses to begin in, and how they go on."""
+
+    track: Track
+
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
+        """Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types
+        (m,), and the frames (m,) of the track that they are."""
+
+
 Noise = Callable[
     ..., np.ndarray
 ]  #: noise(*shape): (m, *shape) float32 uniform in ±1 for the worlds that begin

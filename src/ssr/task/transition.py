@@ -16,6 +16,7 @@ class Observation:
     depth: Tensor  #: (n, 36, 36) metres, the newest delivered camera frame
     depth_fresh: Tensor  #: (n,) bool, the frame is new since the last observation
     privileged: Tensor  #: (n, S) privileged state s, noise-free; S = 375
+    guide: Tensor | None = None  #: (n, J) actions towards the reference motion that is followed, if any is
 
 
 @dataclass(frozen=True, kw_only=True)
