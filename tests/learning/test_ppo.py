@@ -266,3 +266,18 @@ def test_moments_do_not_depend_on_how_samples_are_split():
         parts.update(part)
     torch.testing.assert_close(whole.mean, parts.mean)
     torch.testing.assert_close(whole.variance, parts.variance, rtol=1e-4, atol=1e-4)
+
+
+def test_guidance_pulls_the_actor_towards_the_guide_while_the_bootstrap_is_on(tiny):
+    apart = {}
+    for share in (1.0, 0.0):
+        env, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, guidance=50.0)))
+        collect(env, algorithm)
+        algorithm.rollout.guide.fill_(1.0)
+        batch, schedule = batch_of(algorithm), Schedule(ScheduleConfig(bootstrap=(share, 0.0)))
+        std = algorithm.networks.actor.std.detach().clone()
+        for _ in range(10):
+            algorithm.ppo.update(batch, std, schedule)
+        with torch.no_grad():
+            apart[share] = (algorithm.networks.actor(batch.observation[0]) - 1.0).square().mean()
+    assert apart[1.0] < 0.8 * apart[0.0]

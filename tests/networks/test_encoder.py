@@ -170,6 +170,13 @@ def test_depth_is_clipped_and_centred():
     assert normalise_depth(metres).tolist() == pytest.approx([-0.5, -0.5, 0.0, 0.5, 0.5], abs=1e-6)
 
 
+def test_logarithms_of_depth_weigh_near_and_far_alike():
+    said = normalise_depth(torch.tensor([0.0, 0.1, 0.85, 1.7, 9.0]), logarithmic=True)
+    assert said[0] == said[1] and said[2] == pytest.approx(0.0, abs=1e-6)
+    near, far = normalise_depth(torch.tensor([[0.5, 0.55], [2.0, 2.2]]), logarithmic=True).diff(dim=1)
+    assert near.item() == pytest.approx(far.item(), rel=1e-4)
+
+
 def test_gradients_reach_every_weight(vectors, x2, small):
     f = encoder(vectors, x2, small).train()
     history, frames, index, hidden, resets = episode(vectors, small, torch.float32)

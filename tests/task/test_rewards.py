@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -55,6 +55,7 @@ REST = Moment(
     foot_force=array([[[0.0, 0.0, 190.0], [0.0, 0.0, 190.0]]]),
     foot_distance=array([0.25]),
     recent_single_support=array([False]),
+    reference_position=LIMITS.default[None].copy(),
 )
 
 # row, what differs from REST, the value worked out by hand
@@ -104,7 +105,7 @@ def test_row_has_the_value_worked_out_by_hand(row: str, changes: dict, expected:
 
 def test_every_row_of_the_table_is_covered_and_weighted() -> None:
     names = {f.name for f in fields(RewardConfig)}
-    assert set(ROWS) - {"progress", "stepping"} == names == {case[0] for case in CASES}
+    assert set(ROWS) - {"progress", "stepping", "imitation"} == names == {case[0] for case in CASES}
     terms, total = weighted_terms(REST, LIMITS, TABLE)
     assert set(terms) == names
     assert terms["orientation"].item() == pytest.approx(0.5)
@@ -144,6 +145,8 @@ def test_rows_beyond_the_table_are_paid_their_share_of_the_bootstrap() -> None:
     half, none = (weights_of(CONFIG, bootstrap, share) for share in (0.5, 0.0))
     assert [half.values[half.places[name]] for name in ("progress", "stepping")] == [1.0, 2.0]
     assert not {"progress", "stepping"} & none.places.keys()
+    kept = weights_of(CONFIG, replace(bootstrap, standing_breaker=0.5), 0.0)
+    assert kept.values[kept.places["progress"]] == 0.5 and "stepping" not in kept.places
 
 
 def test_reward_is_paid_per_step_never_negative_and_never_to_a_world_that_has_blown_up() -> None:
@@ -175,3 +178,12 @@ def test_stepping_pays_for_swings_beyond_a_shuffle_up_to_the_target() -> None:
     assert value_of("stepping", landed) == pytest.approx(0.2 + 0.3)
     assert value_of("stepping", landed | {"standing": [True]}) == 0.0
     assert value_of("stepping", landed | {"air_time": [[0.0, 0.0]]}) == 0.0
+
+
+def test_imitation_pays_for_the_reference_pose_as_far_as_the_robot_gets_ahead() -> None:
+    ahead = {"velocity": [[0.5, 0.0]]}
+    assert value_of("imitation", ahead) == pytest.approx(0.5)
+    apart = ahead | {"reference_position": [[0.3, -0.2, 0.2, 0.3]]}
+    assert value_of("imitation", apart) == pytest.approx(0.5 * math.exp(-0.02 / 0.04))
+    assert value_of("imitation", {}) == 0.0  # stands where walking is asked for
+    assert value_of("imitation", {"standing": [True], "command": [[0.0, 0, 0]]}) == pytest.approx(1.0)

@@ -65,6 +65,10 @@ class EncoderConfig:
 
     epochs: Annotated[int, Within(1, 1000)] = 5  #: the paper gives PPO's
     minibatches: Annotated[int, Within(1, 1_000_000)] = 4  #: of whole worlds
+    learning_rate: Annotated[float, Within(0.0, 1.0)] = 5e-4
+    pieces: Annotated[int, Within(1, 10_000)] = 1
+    """A rollout is learned from in so many pieces of equal length, one in a minibatch: more worlds and fewer
+    steps of each say more, since successive steps see the same ground."""
     divergence: Annotated[float, Within(0.0, 1000.0)] = 1.0  #: weight of the VAE's KL
 
 
@@ -198,6 +202,11 @@ class TrainConfig:
                 "ablation.input_symmetry give --network.no-mirror-averaged."
             )
         landing_rule(self.foothold.landing_rule)
+        for name, whole in (("ppo.steps", self.ppo.steps), ("encoder.minibatches", self.encoder.minibatches)):
+            if whole % self.encoder.pieces:
+                raise UserError(
+                    f"encoder.pieces is {self.encoder.pieces}: expected a divisor of {name}, {whole}."
+                )
 
     def check_worlds(self) -> None:
         """Enough worlds on every rank for whole minibatches; asked before training, not before acting."""

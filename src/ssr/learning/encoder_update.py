@@ -10,7 +10,7 @@ from torch import Tensor
 from ssr.learning.config import EncoderConfig, OptimizerConfig
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
-from ssr.learning.rollout import Rollout
+from ssr.learning.rollout import ALL, Rollout
 from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
@@ -36,19 +36,19 @@ class Sequences:
     unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
 
 
-def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor) -> Sequences:
-    """The chosen worlds (m,) of a rollout that began with the memory hidden (n, H)."""
-    images, frame_index = rollout.camera.of(worlds)
+def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor, steps: slice = ALL) -> Sequences:
+    """These steps of the chosen worlds (m,), which began with the memory hidden (n, H)."""
+    images, frame_index = rollout.camera.of(worlds, steps)
     return Sequences(
-        history=rollout.history.windows(worlds),
+        history=rollout.history.windows(worlds, steps),
         images=images,
         frame_index=frame_index,
         hidden=hidden[worlds],
-        resets=rollout.restarted[:, worlds],
-        privileged=rollout.privileged[:, worlds],
-        next_proprioception=rollout.next_proprioception[:, worlds],
-        valid=rollout.valid[:, worlds],
-        unbroken=(rollout.valid & ~rollout.ended)[:, worlds],
+        resets=rollout.restarted[steps, worlds],
+        privileged=rollout.privileged[steps, worlds],
+        next_proprioception=rollout.next_proprioception[steps, worlds],
+        valid=rollout.valid[steps, worlds],
+        unbroken=rollout.valid[steps, worlds] & ~rollout.ended[steps, worlds],
     )
 
 
@@ -149,25 +149,28 @@ class EncoderTrainer:
         self.weights = {name: WEIGHTS.get(name, config.divergence) for name in LOSSES}
         self.optimizer = FlatAdam(
             {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
-            learning_rate=optimizer.learning_rate,
+            learning_rate=config.learning_rate,
             max_gradient_norm=optimizer.max_gradient_norm,
             ranks=ranks,
         )
 
-    def update(
-        self, rollout: Rollout, hidden: Tensor, mirrored_hidden: Tensor | None = None
-    ) -> dict[str, float]:
-        """Truncated back-propagation through the rollout, minibatches of whole worlds."""
-        device = hidden.device
+    def update(self, rollout: Rollout, memories: Tensor) -> dict[str, float]:
+        """Truncated back-propagation through pieces of the rollout, minibatches of whole worlds.
+
+        memories (pieces, sides, n, H): before the first step of each piece; of the mirrored input, too, if
+        that is encoded.
+        """
+        device, pieces = memories.device, len(memories)
+        span, parts = rollout.steps // pieces, self.config.minibatches // pieces
         totals = torch.zeros(len(self.weights) + 1, device=device)
-        for _ in range(self.config.epochs):
-            order = torch.randperm(rollout.num_envs, device=device)
-            for worlds in order.tensor_split(self.config.minibatches):
-                batch = sequences(rollout, hidden, worlds)
-                if mirrored_hidden is not None:
-                    batch = with_mirror_images(batch, mirrored_hidden[worlds], self.networks)
+        for piece in torch.randperm(pieces).repeat(self.config.epochs).tolist():
+            hidden, *mirrored = memories[piece]
+            for worlds in torch.randperm(rollout.num_envs, device=device).tensor_split(parts):
+                batch = sequences(rollout, hidden, worlds, slice(piece * span, (piece + 1) * span))
+                if mirrored:
+                    batch = with_mirror_images(batch, mirrored[0][worlds], self.networks)
                 totals += self._step(batch)
-        steps = self.config.epochs * self.config.minibatches
+        steps = self.config.epochs * pieces * parts
         *values, active = (totals / steps).tolist()
         weighted = {n: w * v for (n, w), v in zip(self.weights.items(), values, strict=True)}
         total = max(sum(weighted.values()), 1e-12)

@@ -126,7 +126,8 @@ class SSR:
         self.stopwatch = Stopwatch()
         sides = 2 if self.mirrors_input else 1  #: the mirrored input has a memory of its own
         self.hidden = torch.zeros(sides, num_envs, self.networks.encoder.hidden_size, device=device)
-        self.first_hidden = self.hidden.clone()
+        self.piece = config.ppo.steps // config.encoder.pieces  #: control steps the encoder learns through
+        self.memories = self.hidden.repeat(config.encoder.pieces, 1, 1, 1)  #: before each piece
         self.features = torch.zeros(sides, num_envs, self.networks.config.cnn_channels[-1], device=device)
         self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
         self._everywhere = torch.arange(num_envs, device=device)
@@ -158,8 +159,8 @@ class SSR:
             assemble(self.networks.encoder)
         rollout.put_observation(t, observation, self.restarted)
         self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
-        if t == 0:
-            self.first_hidden = self.hidden.clone()
+        if t % self.piece == 0:
+            self.memories[t // self.piece] = self.hidden
         with self.stopwatch("encoding"):
             sides = self._encode(observation, everything=t == 0)
         with self.stopwatch("acting"):
@@ -256,8 +257,7 @@ class SSR:
         with clock("encoder"):
             metrics |= edge_sight.of_rollout(rollout, self.networks, self.ranks)
             if not self.encoder.optimizer.idle:
-                mirrored = self.first_hidden[1] if self.mirrors_input else None
-                metrics |= self.encoder.update(rollout, self.first_hidden[0], mirrored)
+                metrics |= self.encoder.update(rollout, self.memories)
         with clock("imagination"):
             labels = self.footsteps.labels()
             if self.imagination is not None:

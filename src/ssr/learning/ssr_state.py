@@ -115,7 +115,7 @@ def flow(algorithm: SSR) -> Iterator[tuple[str, Tensor]]:
     yield "rollout.proprioception", rollout.history.frames
     yield "rollout.depth", rollout.camera.images
     yield "rollout.privileged", rollout.privileged
-    yield "rollout.hidden", algorithm.first_hidden
+    yield "rollout.hidden", algorithm.memories
     for name, parameter in algorithm.networks.named_parameters():
         yield f"parameter {name}", parameter.detach()
     yield "rollout.actor_observation", rollout.actor

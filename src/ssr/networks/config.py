@@ -26,6 +26,7 @@ class NetworkWidths:
     )  #: of proprioception and fusion, and of the estimator
     proprioception_embedding: Width = 128
     cnn_channels: Widths = (32, 64, 128)  #: the last one is the image embedding
+    log_depth: bool = False  #: images enter as logarithms of the depth
     gru_hidden: Width = 256
 
     expert_hidden: Widths = (1024, 512, 128)

@@ -46,7 +46,7 @@ class CrossModalEncoder(nn.Module):
     def __init__(self, proprioception: Layout, joint_names: Sequence[str], config: NetworkConfig) -> None:
         super().__init__()
         c = config
-        self.depth_range = c.depth_range
+        self.depth_range, self.log_depth = c.depth_range, c.log_depth
         hidden, embedding = c.encoder_hidden, c.proprioception_embedding
         if c.equivariant:
             self.join = join_groups
@@ -70,7 +70,7 @@ class CrossModalEncoder(nn.Module):
 
     def encode_images(self, frames: Tensor) -> Tensor:
         """Depth frames (F, rows, columns) in metres → features (F, C)."""
-        return self.image(normalise_depth(frames, self.depth_range))
+        return self.image(normalise_depth(frames, self.depth_range, self.log_depth))
 
     def step(self, history: Tensor, image_features: Tensor, hidden: Tensor) -> tuple[Latents, Tensor]:
         """One control step of n robots: (n, h, P), (n, C), (n, H) → latents and the next hidden state."""
