@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ssr.learning.config import Pair, ScheduleConfig
 
-WALKING = 0.75  #: speed along the command ÷ commanded speed that counts as walking
+WALKING = 0.6  #: speed along the command ÷ commanded speed that counts as walking, backwards and uphill too
 LOST = 0.45  #: below it the bootstrap comes back
 FADING_SURVIVAL = 0.2  #: share of the longest episodes survived from which the bootstrap fades
 RAMPING_SURVIVAL = 0.4  #: and from which randomization ramps up: much of the falling goes with the noise

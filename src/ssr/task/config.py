@@ -63,7 +63,6 @@ class BootstrapConfig:
     """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
     progress: Weight = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
-    standing_breaker: Weight = 0.0  #: what of that weight stays when the bootstrap is gone
     stepping: Weight = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
     imitation: Weight = 0.0  #: weight of joints near the reference motion, see `ssr.task.imitation`
     posture_relief: Share = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms

@@ -27,13 +27,11 @@ class Weights:
 
 
 def weights_of(config: RewardConfig, bootstrap: BootstrapConfig, share: float) -> Weights:
-    """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's and what breaks
-    standing."""
+    """The weight of every row while `share` of the bootstrap is on; 0 leaves the table's."""
     weights = {}
     for name in ROWS:
         beyond_table = not hasattr(config, name)
         weights[name] = share * getattr(bootstrap, name) if beyond_table else getattr(config, name)
-    weights["progress"] = max(weights["progress"], bootstrap.standing_breaker)
     for name in POSTURE_ROWS:
         weights[name] *= 1.0 - share * bootstrap.posture_relief
     return Weights(weights)
