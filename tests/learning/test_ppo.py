@@ -271,7 +271,9 @@ def test_moments_do_not_depend_on_how_samples_are_split():
 def test_guidance_pulls_the_actor_towards_the_guide_while_the_bootstrap_is_on(tiny):
     apart = {}
     for share in (1.0, 0.0):
-        env, algorithm = learner(replace(tiny, ppo=replace(tiny.ppo, guidance=50.0)))
+        shown = replace(tiny.task.bootstrap, imitation=1.0)
+        task = replace(tiny.task, bootstrap=shown, reference_starts=0.5)
+        env, algorithm = learner(replace(tiny, task=task, ppo=replace(tiny.ppo, guidance=50.0)))
         collect(env, algorithm)
         algorithm.rollout.guide.fill_(1.0)
         batch, schedule = batch_of(algorithm), Schedule(ScheduleConfig(bootstrap=(share, 0.0)))

@@ -202,6 +202,11 @@ class TrainConfig:
                 "ablation.input_symmetry give --network.no-mirror-averaged."
             )
         landing_rule(self.foothold.landing_rule)
+        if self.ppo.guidance > 0.0 and not (self.task.bootstrap.imitation and self.task.reference_starts):
+            raise UserError(
+                "ppo.guidance needs motion to follow: give task.bootstrap.imitation and "
+                "task.reference_starts more than 0."
+            )
         for name, whole in (("ppo.steps", self.ppo.steps), ("encoder.minibatches", self.encoder.minibatches)):
             if whole % self.encoder.pieces:
                 raise UserError(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ssr.motion.dataset import TABLE_11, MotionDataset
 from ssr.physics.simulator import ResetPose
-from ssr.task.imitation import Track
+from ssr.task.imitation import ReferenceTrack
 from ssr.terrain.settings import TERRAIN_TYPES
 
 
@@ -47,7 +47,7 @@ class ReferenceStarts:
         return pose, gather("frame")
 
     @cached_property
-    def track(self) -> Track:
+    def track(self) -> ReferenceTrack:
         """All of the motion; a terrain type may begin with every frame of its columns of Table 11."""
         states, motion = self.motion.states, self.motion
         choices = []
@@ -58,7 +58,7 @@ class ReferenceStarts:
         for row, frames in zip(table, choices, strict=True):
             row[: len(frames)] = frames
         turn = states.base_angular_velocity[:, 2:]
-        return Track(
+        return ReferenceTrack(
             position=states.joint_position.numpy(),
             velocity=states.joint_velocity.numpy(),
             course=torch.cat((states.base_velocity[:, :2], turn), 1).numpy(),

@@ -191,7 +191,7 @@ class Rollout:
         self.camera.put(t, observation.depth, fresh)
         self.restarted[t] = restarted
         self.privileged[t] = observation.privileged
-        self.guide[t] = 0.0 if observation.guide is None else observation.guide
+        self.guide[t] = observation.guide if observation.guide.numel() else 0.0
 
     def put_transition(self, t: int, transition: Transition) -> None:
         """A step that went non-finite is stored as zeros, cut there and masked by `valid`."""

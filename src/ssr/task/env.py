@@ -232,10 +232,12 @@ class TraversalEnv:
             depth=self._depth.clone(),
             depth_fresh=self._fresh.clone(),
             privileged=self.privileged.clone(),
-            guide=self._guide() if self.imitates else None,
+            guide=self._guide(),
         )
 
     def _guide(self) -> Tensor:
+        if not self.imitates:
+            return torch.zeros(self.num_envs, 0)
         return torch.from_numpy((self.imitation.arrays.soon - self.default) / self.action_scale)
 
     # ---- parts of a step --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ COMMAND_WEIGHT = 2.0  #: s/m, m/s of the command against rad
 TURN_WEIGHT = 0.7  #: s, rad/s of the commanded turn against rad
 
 
-class Track(NamedTuple):
+class ReferenceTrack(NamedTuple):
     """Reference motion, frame after frame, one control step apart. N frames, J joints."""
 
     position: np.ndarray  #: (N, J) rad
@@ -50,7 +50,9 @@ class Imitation(NamedTensors):
 
     ARRAYS, TENSORS = Followed, Followed._fields
 
-    def __init__(self, num_envs: int, joints: int, track: Track | None, control_period: float) -> None:
+    def __init__(
+        self, num_envs: int, joints: int, track: ReferenceTrack | None, control_period: float
+    ) -> None:
         self.track, self.stretch = track, max(1, round(STRETCH / control_period))
         self.frame = torch.full((num_envs,), -1, dtype=torch.long)
         self.left = torch.zeros(num_envs, dtype=torch.long)
@@ -79,7 +81,7 @@ class Imitation(NamedTensors):
 
 @njit(cache=True, nogil=True)
 def _advance(worlds, steps, position, velocity, command, terrain_type, track, spans, followed):
-    reference, own = Track(*track), Followed(*followed)
+    reference, own = ReferenceTrack(*track), Followed(*followed)
     stretch, lead = spans
     for i in worlds:
         frame = own.frame[i]

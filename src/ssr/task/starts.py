@@ -12,7 +12,7 @@ from numba import njit
 from torch import Tensor
 
 from ssr.physics.simulator import ResetPose
-from ssr.task.imitation import Track
+from ssr.task.imitation import ReferenceTrack
 from ssr.task.rewards import Limits
 from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.heights import heights_under
@@ -27,7 +27,9 @@ REACH = (-0.2, -0.1, 0.0, 0.1, 0.2)  #: m along the tile, where the ground is lo
 class References(Protocol):
     """Reference motion for the task: poses to begin in, and how they go on."""
 
-    track: Track
+    @property
+    def track(self) -> ReferenceTrack:
+        """All of the motion."""
 
     def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
         """Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 
@@ -16,7 +17,8 @@ class Observation:
     depth: Tensor  #: (n, 36, 36) metres, the newest delivered camera frame
     depth_fresh: Tensor  #: (n,) bool, the frame is new since the last observation
     privileged: Tensor  #: (n, S) privileged state s, noise-free; S = 375
-    guide: Tensor | None = None  #: (n, J) actions towards the reference motion that is followed, if any is
+    guide: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
+    """(n, J) actions towards the reference motion that is followed; (n, 0) if none is."""
 
 
 @dataclass(frozen=True, kw_only=True)
