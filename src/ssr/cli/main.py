@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "train": "train a policy",
     "eval": "try a policy: success, footholds and motion quality, with a report",
     "stress": "how much trouble a policy survives: success against dose",
+    "course": "a walk of 1.3 km over mixed terrain, and what happened where",
     "eyes": "what a policy sees, and whether its feet follow",
     "compare": "the same tables and figures for several runs side by side",
     "film": "a film and a film strip of a policy on a terrain",

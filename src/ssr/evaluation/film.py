@@ -49,7 +49,7 @@ class Take:
     """One trial, t control steps."""
 
     robot: RobotSpec
-    course: Course
+    title: str  #: of its pictures
     tile: Tile
     qpos: np.ndarray  #: (t, nq)
     depth: np.ndarray | None  #: (t, 36, 36) m, as the policy saw it
@@ -103,7 +103,7 @@ def record(
         observation = worlds.observe()
     return Take(
         robot=subject.robot,
-        course=course,
+        title=course.title.replace("★", "*"),
         tile=tile,
         qpos=np.stack(rows["qpos"]),
         depth=np.stack(rows["depth"]) if subject.camera is not None else None,
@@ -240,10 +240,10 @@ def save(
             writer.close()
     chosen = np.linspace(0, len(steps) - 1, min(PANELS, len(steps))).round().astype(int) * EVERY
     panels = [
-        (seen, eye, step * take.period)
+        (seen, eye, f"{step * take.period:.1f} s")
         for step, (seen, eye) in zip(chosen, frames(take, chosen, fine=True), strict=True)
     ]
-    _save_strip(panels, take.depth is not None, strip)
+    save_strip(panels, take.depth is not None, strip)
     return film, strip
 
 
@@ -255,7 +255,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 def _captioned(take: Take, seen: np.ndarray, step: int) -> np.ndarray:
     picture = Image.fromarray(seen)
     moved = take.qpos[step, 0] - take.qpos[0, 0]
-    text = f"{take.course.title.replace('★', '*')}   {step * take.period:5.2f} s   {moved:5.2f} m"
+    text = f"{take.title}   {step * take.period:5.2f} s   {moved:5.2f} m"
     if take.fell and step >= len(take.qpos) - EVERY:
         text += "   fell"
     ImageDraw.Draw(picture).text((14, 10), text, fill=(20, 30, 40), font=_font(17))
@@ -271,15 +271,15 @@ def _labelled(take: Take, eye: np.ndarray) -> np.ndarray:
     return np.asarray(picture)
 
 
-def _save_strip(panels: list[tuple[np.ndarray, np.ndarray, float]], sees: bool, path: Path) -> None:
-    """Onlooker's pictures above, the robot's below if it sees, from left to right in time."""
+def save_strip(panels: list[tuple[np.ndarray, np.ndarray, str]], sees: bool, path: Path) -> None:
+    """Onlooker's pictures above, the robot's below if it sees, in the order of time, each with a label."""
     rows = 2 if sees else 1
     sheet = Image.new("RGB", (len(panels) * PANEL, rows * PANEL), "white")
     font = _font(14)
     left = (WIDE - SIDE) // 2
-    for k, (seen, eye, seconds) in enumerate(panels):
+    for k, (seen, eye, label) in enumerate(panels):
         middle = Image.fromarray(seen[:, left : left + SIDE]).resize((PANEL, PANEL))
-        ImageDraw.Draw(middle).text((6, 4), f"{seconds:.1f} s", fill=(20, 30, 40), font=font)
+        ImageDraw.Draw(middle).text((6, 4), label, fill=(20, 30, 40), font=font)
         sheet.paste(middle, (k * PANEL, 0))
         below = Image.fromarray(eye).resize((PANEL, PANEL), Image.Resampling.NEAREST)
         if sees:

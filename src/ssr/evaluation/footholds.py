@@ -106,6 +106,12 @@ class FootRecorder:
             support=support[order].astype(np.float32),
         )
 
+    def drain(self) -> Footholds | None:
+        """The footholds since the last call, if there are any, which are then forgotten here."""
+        found = self.footholds() if self._footholds else None
+        self._footholds, self._stances = [], []
+        return found
+
     def stances(self) -> Stances:
         whole = torch.empty(0, dtype=torch.long)
         world, foot, peak = _columns(self._stances, (whole, whole, torch.empty(0)))

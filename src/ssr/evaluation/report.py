@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ssr.evaluation import open_world
 from ssr.evaluation import report_tables as tables
 from ssr.evaluation.eyes.chapter import chapter
 from ssr.evaluation.eyes.record import PAGE, Eyes, of_policy
 from ssr.evaluation.figures import difficulty, footholds, symmetry, training
 from ssr.evaluation.figures.style import inline
+from ssr.evaluation.hike.log import HikeLog
+from ssr.evaluation.hike.page import body as hike_body
 from ssr.evaluation.results import REPORT, Results
 from ssr.evaluation.stress import curves
 from ssr.evaluation.stress.chapter import chapter as stress_chapter
@@ -123,6 +127,15 @@ def write_stress(record: StressRecord, folder: Path) -> Path:
     return _put(folder / "stress.html", _document(f"{record.name} – stress", body))
 
 
+def write_course(name: str, logs: Sequence[HikeLog], folder: Path, strip: Path | None) -> Path:
+    """The page about long walks; strip: a picture to show on it."""
+    shown = ""
+    if strip is not None:
+        data = base64.b64encode(strip.read_bytes()).decode()
+        shown = f"<div class='scroll'><img style='max-width:none' src='data:image/png;base64,{data}'></div>"
+    return _put(folder / "course.html", _document(f"{name} – the course", hike_body(name, logs, shown)))
+
+
 def _put(target: Path, text: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, text)
@@ -139,6 +152,7 @@ def page(results: Sequence[Results], readings: Sequence[Results] = ()) -> str:
         made = draw(results)
         if made is not None:
             parts.append(f"<h2>{heading}</h2>{inline(made, heading)}<p class='soft'>{caption}</p>")
+    parts.append(open_world.chapter(results))
     for result in results:
         eyes = of_policy(result.run, result.policy)
         if eyes is not None:

@@ -1,0 +1,79 @@
+"""Streamed ground: the boxes around a robot are laid anew as it walks, without a pause and without a seam."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ssr.errors import UserError
+from ssr.physics.mujoco_engine import MujocoSimulator
+from ssr.task.env import TraversalEnv
+from ssr.terrain.field import TerrainField
+from ssr.terrain.route import Route
+from ssr.terrain.tile import Tile
+
+POOL = 160  #: boxes around a robot, at most
+SIGHTS = 1500  #: blades of grass likewise
+STRIDE = 1.5  #: m from where the ground was laid, after which it is laid anew
+FRAME = (8.0, 0.0, 0.0)  #: m, where a robot stands in a new frame
+FAR = 32.0  #: m from a frame's beginning, beyond which a new one begins
+
+WORLD = torch.tensor([0])
+
+
+class Stream:
+    """The ground of one world. `origin` (3,): where the world's frame begins on the route.
+
+    Frames begin anew every few metres, so that float32 stays as exact far away as at the start.
+    """
+
+    def __init__(self, route: Route, env: TraversalEnv) -> None:
+        if not isinstance(env.simulator, MujocoSimulator):
+            raise UserError("Ground is streamed in the mujoco engine only.")
+        self.route, self.env, self.simulator = route, env, env.simulator
+        self.origin = np.zeros(3)
+        self.laid = np.full(2, np.inf)  #: route frame, where the ground was laid
+        self.renewals = 0
+        if env.camera is not None:
+            env.shown = TerrainField(1, POOL + SIGHTS)
+
+    def place(self, local: np.ndarray) -> np.ndarray:
+        """Route frame, of a point (3,) of the world's frame."""
+        return local + self.origin
+
+    def begin(self, place: np.ndarray) -> None:
+        """Ground for a robot that is put down at (3,) on the route, in a new frame."""
+        self.origin = np.round(place - np.array(FRAME))
+        self._lay(place)
+
+    def renew(self) -> bool:
+        """Lay the ground anew if the robot has walked on far enough; whether that was done."""
+        local = self.simulator.qpos[0, :3].copy()
+        place = self.place(local)
+        if not np.hypot(*(place[:2] - self.laid)) > STRIDE:
+            return False
+        if np.abs(local).max() > FAR:
+            shift = np.round(local - np.array(FRAME))  # whole metres: nothing is lost in rounding
+            self._shift(shift)
+        self._lay(place)
+        self.renewals += 1
+        return True
+
+    def _shift(self, shift: np.ndarray) -> None:
+        """Another frame; the robot stays where it is. What is read of it is right after its next step."""
+        self.simulator.qpos[0, :3] -= shift
+        self.origin = self.origin + shift
+
+    def _lay(self, place: np.ndarray) -> None:
+        tile = self.route.around((float(place[0]), float(place[1])), self.origin.tolist())
+        kept = self.simulator.snapshot(WORLD)
+        self.env.place(WORLD, [tile])
+        # MuJoCo works out where fixed shapes are only when constants are set; that must not touch the robot.
+        self.simulator.batch.set_const(WORLD.numpy())
+        self.simulator.restore(kept, WORLD)
+        self._show(tile)
+        self.laid = place[:2].copy()
+
+    def _show(self, tile: Tile) -> None:
+        if self.env.camera is not None:
+            self.env.shown.place([0], [tile.seen()])
