@@ -13,6 +13,8 @@ class WithPolicies(build_py):
         if self.editable_mode:  # a checkout has them already
             return
         for run in sorted(Path("pretrained").iterdir()):
+            if run.name.endswith("-next"):  # still learning
+                continue
             for name in ("config.json", "small.safetensors", "steering.json"):
                 if (run / name).is_file():
                     target = Path(self.build_lib) / "ssr" / "policies" / run.name / name

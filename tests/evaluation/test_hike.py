@@ -82,8 +82,8 @@ def test_a_walk_that_was_stopped_goes_on(tmp_path: Path) -> None:
         for _ in range(40):
             walk.step()
     np.testing.assert_allclose(
-        second.stream.place(second.stream.simulator.qpos[0, :3]),
-        first.stream.place(first.stream.simulator.qpos[0, :3]),
+        second.stream.place(second.stream.world.position),
+        first.stream.place(first.stream.world.position),
         atol=1e-9,
     )
     assert len(second.poses) == len(first.poses)
@@ -96,7 +96,7 @@ def test_who_falls_is_put_up_again_and_carried_in_the_end(tmp_path: Path) -> Non
         falls = len(walk.log.falls)
         walk.step()
         if len(walk.log.falls) > falls:
-            places.append(walk.stream.place(walk.stream.simulator.qpos[0, :3].copy())[0])
+            places.append(walk.stream.place(walk.stream.world.position)[0])
     assert walk.log.count("fall") == 3
     assert walk.log.first_fall < 2.0
     assert walk.log.carried > 3.0

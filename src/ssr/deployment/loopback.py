@@ -12,6 +12,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
+from ssr.machine import open_files
+
 LOOPBACK = "lo"
 ANYWHERE = ("0.0.0.0", "::")
 FIREWALL = "iptables -A INPUT ! -i lo -p udp --dport 7400:65535 -j DROP"
@@ -20,11 +22,11 @@ FIREWALL = "iptables -A INPUT ! -i lo -p udp --dport 7400:65535 -j DROP"
 def open_sockets() -> set[tuple[int, int]]:
     """File number and inode of every socket of this process."""
     found = set()
-    for name in os.listdir("/proc/self/fd"):
+    for number in open_files():
         with suppress(OSError):
-            about = os.fstat(int(name))
+            about = os.fstat(number)
             if stat.S_ISSOCK(about.st_mode):
-                found.add((int(name), about.st_ino))
+                found.add((number, about.st_ino))
     return found
 
 

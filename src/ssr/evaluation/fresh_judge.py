@@ -79,7 +79,7 @@ def _trained(seen: list[Tensor], asked: list[Tensor], draw: torch.Generator) -> 
     seen, asked: windows (·, features) of both sides to learn from, and to validate on.
     """
     both = torch.cat(seen)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**31, (), generator=draw)))
         judge = nn.Sequential(
             _Standard(both.mean(0), both.std(0)),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
-from ssr.errors import UserError
-from ssr.physics.mujoco_engine import MujocoSimulator
+from ssr.physics.streaming import WORLD, StreamedWorld
 from ssr.task.env import TraversalEnv
 from ssr.terrain.field import TerrainField
 from ssr.terrain.route import Route
@@ -18,8 +16,6 @@ STRIDE = 1.5  #: m from where the ground was laid, after which it is laid anew
 FRAME = (8.0, 0.0, 0.0)  #: m, where a robot stands in a new frame
 FAR = 32.0  #: m from a frame's beginning, beyond which a new one begins
 
-WORLD = torch.tensor([0])
-
 
 class Stream:
     """The ground of one world. `origin` (3,): where the world's frame begins on the route.
@@ -28,9 +24,7 @@ class Stream:
     """
 
     def __init__(self, route: Route, env: TraversalEnv) -> None:
-        if not isinstance(env.simulator, MujocoSimulator):
-            raise UserError("Ground is streamed in the mujoco engine only.")
-        self.route, self.env, self.simulator = route, env, env.simulator
+        self.route, self.env, self.world = route, env, StreamedWorld(env.simulator)
         self.origin = np.zeros(3)
         self.laid = np.full(2, np.inf)  #: route frame, where the ground was laid
         self.renewals = 0
@@ -48,7 +42,7 @@ class Stream:
 
     def renew(self) -> bool:
         """Lay the ground anew if the robot has walked on far enough; whether that was done."""
-        local = self.simulator.qpos[0, :3].copy()
+        local = self.world.position
         place = self.place(local)
         if not np.hypot(*(place[:2] - self.laid)) > STRIDE:
             return False
@@ -61,16 +55,12 @@ class Stream:
 
     def _shift(self, shift: np.ndarray) -> None:
         """Another frame; the robot stays where it is. What is read of it is right after its next step."""
-        self.simulator.qpos[0, :3] -= shift
+        self.world.shift(shift)
         self.origin = self.origin + shift
 
     def _lay(self, place: np.ndarray) -> None:
         tile = self.route.around((float(place[0]), float(place[1])), self.origin.tolist())
-        kept = self.simulator.snapshot(WORLD)
-        self.env.place(WORLD, [tile])
-        # MuJoCo works out where fixed shapes are only when constants are set; that must not touch the robot.
-        self.simulator.batch.set_const(WORLD.numpy())
-        self.simulator.restore(kept, WORLD)
+        self.world.lay(lambda: self.env.place(WORLD, [tile]))
         self._show(tile)
         self.laid = place[:2].copy()
 

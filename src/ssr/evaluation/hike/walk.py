@@ -128,7 +128,7 @@ class Walker:
         return transition
 
     def _lead(self) -> None:
-        place = self.stream.place(self.stream.simulator.qpos[0, :3])[:2]
+        place = self.stream.place(self.stream.world.position)[:2]
         yaw = float(self.env.simulator.readout.reading.yaw[0])
         asked = command(self.way, self.log.done, place, yaw, self.hike.speed)
         self.env.commands.free[0] = torch.tensor(asked)
@@ -193,7 +193,7 @@ class Walker:
 
     def _keep(self) -> None:
         """A pose for films, now and then with what was seen."""
-        qpos = self.stream.simulator.qpos[0].copy()
+        qpos = self.stream.world.pose
         qpos[:3] += self.stream.origin
         self.poses.append(qpos.astype(np.float32))
         camera = self.env.camera
@@ -222,7 +222,7 @@ class Walker:
     def _over(self, transition: Transition) -> bool:
         """Whether it fell, stalled or arrived; whoever fell stands again afterwards."""
         log = self.log
-        place = self.stream.place(self.stream.simulator.qpos[0, :3].copy())
+        place = self.stream.place(self.stream.world.position)
         aside = float(np.linalg.norm(place[:2] - self.way.at(log.done))) > HALF_LANE + 1.0
         fell = bool(transition.terminated) or not bool(transition.valid) or aside
         if log.done >= min(self.hike.length, self.way.length - 1.0) or log.seconds > 3600 * HOURS:
@@ -283,7 +283,7 @@ class Walker:
         self.log, own = kept, take("walk.")
         self.stream.origin = own["origin"].numpy().copy()
         self.env.load_state_dict(take("env."))
-        self.stream.simulator.read()
+        self.env.simulator.read()
         for name, value in take("actor.").items():
             setattr(self.actor, name, value.clone())
         self.poses, self.images = list(own["poses"].numpy()), list(own["images"].numpy())
