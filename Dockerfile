@@ -1,6 +1,6 @@
 # SSR on a machine without a graphics card. Build, then either of the two commands:
 #   docker build -t ssr .
-#   docker run --rm -v "$PWD/out:/work/out" ssr demo
+#   docker run --rm -v "$PWD/out:/ssr/out" ssr demo
 #   docker run --rm -p 8080:8080 ssr play --host 0.0.0.0
 FROM python:3.11-slim
 
@@ -10,7 +10,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 # Options of pip for PyTorch alone, e.g. the index of its CPU builds as PyTorch's installation page gives it:
-#   docker build --build-arg TORCH_OPTIONS="--index-url ..." -t ssr .
+#   docker build --build-arg TORCH_OPTIONS="..." -t ssr .
 ARG TORCH_OPTIONS=""
 WORKDIR /source
 COPY requirements.lock .
@@ -21,6 +21,6 @@ COPY src src
 COPY pretrained pretrained
 RUN pip install --no-cache-dir -c requirements.lock ".[viewer]"
 
-WORKDIR /work
+WORKDIR /ssr
 ENTRYPOINT ["ssr"]
 CMD ["demo"]
