@@ -16,7 +16,9 @@ def folder() -> Path:
 
 
 def names() -> tuple[str, ...]:
-    return tuple(sorted(path.parent.name for path in folder().glob("*/small.safetensors")))
+    """Of the policies that ship; one that is still learning is not among them."""
+    found = sorted(path.parent.name for path in folder().glob("*/small.safetensors"))
+    return tuple(name for name in found if not name.endswith("-next"))
 
 
 def is_name(source: str) -> bool:

@@ -12,11 +12,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
+from ssr.deployment.config import LOOPBACK
 from ssr.machine import open_files
 
-LOOPBACK = "lo"
 ANYWHERE = ("0.0.0.0", "::")
-FIREWALL = "iptables -A INPUT ! -i lo -p udp --dport 7400:65535 -j DROP"
+FIREWALL = (
+    "iptables -A INPUT ! -i lo -p udp --dport 7400:7649 -j DROP (domain 0; 250 higher for each further one)"
+)
 
 
 def open_sockets() -> set[tuple[int, int]]:

@@ -155,7 +155,9 @@ class Runtime:
         def stop(number: int, frame: object) -> None:
             self._running = False
 
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        # A terminal that is lost hangs up: the robot must be damped then, too.
+        heard = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+        before = {number: signal.signal(number, stop) for number in heard}
         try:
             yield
         finally:

@@ -24,7 +24,7 @@ from ssr.files import digest, write_json
 from ssr.learning.packing import pack, unpack, write_tensors
 from ssr.learning.ranks import ALONE, Ranks
 
-FORMAT = 10
+FORMAT = 11
 STATE = "state.json"
 
 

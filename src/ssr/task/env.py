@@ -359,6 +359,7 @@ class TraversalEnv:
         noise = lambda *shape: 2 * self._rand(env_ids, *shape).numpy() - 1
         count, height = env_ids.shape[0], self.robot.standing_height
         pose = starts.default_pose(height, self.limits, count, noise)
+        self.imitation.begin(env_ids, torch.full_like(env_ids, -1))
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
             reference, frame = self.references(self.field.type[env_ids], self.generator)
