@@ -9,7 +9,8 @@ from rich.console import Console
 
 from ssr.learning.config import ScheduleConfig
 from ssr.learning.display import Display, duration, panel
-from ssr.learning.schedule import Schedule
+from ssr.learning.schedule import WIDENING, Schedule
+from ssr.task.commands import WIDE
 
 METRICS = {
     "iteration": 3.0, "steps_per_second": 2345.6, "total_steps": 1.5e6, "return/locomotion": 1.25,
@@ -65,6 +66,9 @@ def test_bootstrap_fades_by_walking_and_returns_when_it_is_lost():
     assert (schedule.bootstrap, schedule.ramp) == (1.0, 0.0), "standing changes nothing, however long"
     for _ in range(60):
         schedule.advance(tracking=0.95, survival=0.9)
+    assert schedule.bootstrap == 1.0 and 0.0 < schedule.ramp < WIDE, "directions are learned while it is on"
+    for _ in range(WIDENING + 20):
+        schedule.advance(tracking=0.95, survival=0.9)
     assert schedule.bootstrap == 0.0 and schedule.ramp == 1.0
     for _ in range(12):
         schedule.advance(tracking=0.0, survival=0.2)
@@ -73,12 +77,12 @@ def test_bootstrap_fades_by_walking_and_returns_when_it_is_lost():
 
 def test_randomization_waits_for_a_steadier_walk_than_the_bootstrap():
     schedule = Schedule(ScheduleConfig(bootstrap=(1.0, 0.0), ramp=(0.0, 1.0), fade_iterations=10))
-    for _ in range(60):
+    for _ in range(WIDENING + 60):
         schedule.advance(tracking=0.95, survival=0.3)
-    assert (schedule.bootstrap, schedule.ramp) == (0.0, 0.0)
+    assert (schedule.bootstrap, schedule.ramp) == (0.0, WIDE), "commands widen, nothing more"
     for _ in range(9):
         schedule.advance(tracking=0.95, survival=0.9)
-    assert schedule.ramp > 0.0
+    assert schedule.ramp > WIDE
 
 
 def test_the_paper_has_neither():

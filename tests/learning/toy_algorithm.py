@@ -15,6 +15,18 @@ from ssr.symmetry.vectors import layouts
 NETWORKS = ("reflex",)
 
 
+def sees(config):
+    return True
+
+
+def scans(config):
+    return False
+
+
+def measures(config=None):
+    return {}
+
+
 class Reflex(nn.Module):
     """Action = a matrix times the newest frame, the mean depth and a slow memory of two actions."""
 

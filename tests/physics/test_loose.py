@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import mujoco
 import numpy as np
 import pytest
 import torch
@@ -11,6 +14,7 @@ from ssr.evaluation.worlds import GivenTiles
 from ssr.physics.engines import make_simulator
 from ssr.physics.simulator import ResetPose
 from ssr.task.env import TraversalEnv
+from ssr.terrain.field import TerrainField
 from ssr.terrain.strip import make_strip
 from ssr.terrain.tile import Box, LooseBox, Tile
 from ssr.vision.camera import CameraConfig
@@ -65,6 +69,46 @@ def test_a_push_between_two_pallets_conserves_momentum() -> None:
     assert np.abs(velocity[:, [1, 5]]).max() < 1e-3, "nothing turned aside"
 
 
+def momentum_of(simulator) -> np.ndarray:
+    """(3,) kg m/s of robot and pallets together, worked out by MuJoCo from the state."""
+    model = simulator.model
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = simulator.qpos[0], simulator.qvel[0]
+    mujoco.mj_forward(model, data)
+    mujoco.mj_subtreeVel(model, data)
+    moving = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
+    return sum(model.body_subtreemass[body] * data.subtree_linvel[body] for body in moving)
+
+
+def test_in_the_air_a_hit_leaves_momentum_as_it_was() -> None:
+    """Nothing to lean on: what one pallet loses the other gains, to the last digits, askew as they meet."""
+    simulator = world_of(tile_with(pallet(3.0, mass=25.0), pallet(4.0, mass=10.0)))
+    simulator.qpos[0, -14:].reshape(2, 7)[:, 2] += 30.0
+    velocity = simulator.qvel[0, -12:].reshape(2, 6)
+    velocity[0, :2] = (1.0, 0.2)
+    masses, seconds = np.array([25.0, 10.0]), 40 * 4 * 0.005
+    before = masses @ velocity[:, :3]
+    for _ in range(40):
+        simulator.step(simulator.targets(), 4)
+    assert velocity[1, 0] > 0.3, "they met"
+    weight = np.array([0.0, 0.0, -35.0 * 9.81 * seconds])
+    np.testing.assert_allclose(masses @ velocity[:, :3] - before - weight, 0.0, atol=1e-9)
+
+
+def test_a_pallet_that_hits_a_robot_in_the_air_gives_what_it_loses() -> None:
+    simulator = world_of(tile_with(pallet(3.0)))
+    place, velocity = simulator.qpos[0, -7:], simulator.qvel[0, -6:]
+    place[:3] = (-0.7, 0.0, 60.0)
+    velocity[0] = 2.0
+    before = momentum_of(simulator)
+    for _ in range(20):
+        simulator.step(simulator.targets(), 4)
+    assert velocity[0] < 1.5, "they met"
+    mass = simulator.model.body_subtreemass[0]
+    gained = momentum_of(simulator) - before - np.array([0.0, 0.0, -mass * 9.81 * 20 * 4 * 0.005])
+    np.testing.assert_allclose(gained, 0.0, atol=0.05)  # of 50 kg m/s
+
+
 def test_friction_below_is_its_own() -> None:
     """μ g decelerates: a pallet pushed at 1 m/s slides 1 / (2 μ g) m."""
     simulator = world_of(tile_with(pallet(3.0, sliding=0.3)))
@@ -111,6 +155,14 @@ def test_camera_and_heights_find_a_moved_pallet_within_one_frame() -> None:
     assert env.field.heights(under)[0].tolist() == pytest.approx([0.0, 0.144], abs=2e-3)
     nearer, farther = (after < before - 0.02).float().mean(), (after > before + 0.02).float().mean()
     assert nearer > 0.02 and farther > 0.02, "it has gone from here and lies there"
+    # The same image as if it had always been part of the ground where it lies now.
+    position, quaternion = (poses.clone() for poses in env.simulator.link_poses())
+    x, y, z = position[0, -1].tolist()
+    position[0, -1, 2] = -1000.0
+    ground = TerrainField(1, 2)
+    ground.place([0], [replace(tile, boxes=(*tile.boxes, Box((x, y, z), tile.loose[0].box.half)), loose=())])
+    laid = env.camera._take(torch.tensor([0]), ground, position, quaternion)
+    assert ((laid - after).abs() > 1e-3).float().mean() < 2e-3  # but for its edges
 
 
 def test_a_strip_of_pallets_begins_with_each_where_the_tile_has_it() -> None:

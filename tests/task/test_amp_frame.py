@@ -26,7 +26,7 @@ def test_a_replayed_clip_has_the_frames_of_the_reference(name: str, column: str)
     env.reset()
     position = torch.stack((*torch.zeros(2, len(height)), height), -1)
     env.start(torch.arange(len(reference)), ResetPose(base_position=position, **states))
-    replayed, amp = torch.from_numpy(env.senses.amp_frame()), env.layouts.amp
+    replayed, amp = env.senses.amp_frame(), env.layouts.amp
     for segment in amp:
         # Clips are stored rounded: hands and feet as they were found, joints as they then are.
         tolerance = 2e-4 if segment.name in ("hand_position", "foot_position") else 1e-5

@@ -12,13 +12,17 @@ from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
 from ssr.task.config import (
+    BootstrapConfig,
     CommandConfig,
     RandomizationConfig,
+    RewardConfig,
     TaskConfig,
     TerminationConfig,
     TerrainConfig,
 )
 from ssr.task.env import TraversalEnv
+from ssr.task.payment import weights_of
+from ssr.task.rewards import ROWS
 from ssr.vision.camera import CameraConfig
 
 
@@ -337,6 +341,32 @@ def test_a_beginner_is_asked_to_walk_briskly_straight_ahead() -> None:
     assert 0.1 < env.commands.still.float().mean() < 0.3
 
 
+def test_some_episodes_roam_the_apron_and_end_for_standing_still() -> None:
+    """On slopes alone; who is asked to go sideways for a metre and stands is stopped, who turns is not."""
+    lasting = BootstrapConfig(lasting_progress=0.5, stall_distance=0.4)
+    commands = CommandConfig(roaming_fraction=1.0, zero_fraction=0.0)
+    kinds = TerrainConfig(kinds=("flat", "gap"))
+    env = make(4, config=TaskConfig(bootstrap=lasting, commands=commands, terrain=kinds))
+    env.set_bootstrap(0.0)
+    env.reset()
+    assert env.progress.omnidirectional.tolist() == [True, False] * 2
+    assert torch.equal(env.progress.start_x > env.field.length, env.progress.omnidirectional)
+    env.commands.free[0] = torch.tensor([0.0, 0.4, 0.0])
+    env.commands.free[2] = torch.tensor([0.0, 0.0, 0.8])
+    still = torch.zeros(4, env.layouts.action.size)
+    ended = torch.zeros(4, dtype=torch.bool)
+    for _ in range(60):  # 1.2 s at 0.4 m/s: 0.48 m asked for
+        ended |= env.step(still).terminated
+    assert ended[0] and not ended[2]
+
+
+def test_lasting_progress_is_all_that_stays_beyond_table_6() -> None:
+    paid = lambda **weights: weights_of(RewardConfig(), BootstrapConfig(**weights), 0.0).values
+    beyond = np.flatnonzero(paid(progress=2.0, imitation=3.0, lasting_progress=0.5) != paid())
+    assert [list(ROWS)[k] for k in beyond] == ["progress"]
+    assert np.isclose(paid(lasting_progress=0.5)[beyond], 0.5)
+
+
 def test_worlds_that_begin_in_motion_are_asked_to_go_on() -> None:
     env = make(3, config=TaskConfig(terrain=TerrainConfig(kinds=("slope", "gap", "gap"))))
     env.reset()
@@ -375,7 +405,7 @@ def test_worlds_may_keep_their_delays() -> None:
     assert env.delay.tolist() == [0, 2, 2, 2, 2, 0] * 2
     env.restart(torch.arange(12) % 5 == 0)
     assert env.delay.tolist() == [0, 2, 2, 2, 2, 0] * 2
-    env.set_ramp(0.5)
+    env.set_ramp(0.7)
     env.reset()
     assert env.delay.tolist() == [0, 1, 1, 1, 1, 0] * 2, "beginners have short delays"
 

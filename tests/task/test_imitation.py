@@ -42,7 +42,7 @@ def test_whoever_is_in_a_frame_is_found_there_and_goes_on_as_recorded(references
     track = references.track
     frames = [int(f) for f in choices(references)[[50, 3000, 9000]]]
     followed = Imitation(3, 21, track, 0.02)
-    command, kinds = track.course[frames], np.full(3, SLOPE)
+    command, kinds = track.course[frames], torch.full((3,), SLOPE)
     followed.advance(reading(references, frames), command, kinds)
     assert followed.frame.tolist() == frames
     steps = round(STRETCH / 0.02)
@@ -63,7 +63,7 @@ def test_no_stretch_runs_over_the_end_of_its_clip(references: ReferenceStarts) -
     last = int(track.end[0])
     followed.begin(torch.tensor([0]), torch.tensor([last - 1]))
     standing = reading(references, [int(choices(references)[50])])
-    command, kinds = np.zeros((1, 3), np.float32), np.full(1, SLOPE)
+    command, kinds = np.zeros((1, 3), np.float32), torch.full((1,), SLOPE)
     followed.advance(standing, command, kinds)
     assert followed.frame.item() == last
     assert np.array_equal(followed.soon[0].numpy(), track.position[last])
@@ -77,7 +77,7 @@ def test_the_speed_asked_for_is_what_is_shown(references: ReferenceStarts) -> No
     for speed in (-0.5, 0.4, 1.0):
         followed = Imitation(1, 21, track, 0.02)
         command = np.array([[speed, 0, 0]], np.float32)
-        followed.advance(reading(references, [frame]), command, np.full(1, SLOPE))
+        followed.advance(reading(references, [frame]), command, torch.full((1,), SLOPE))
         assert track.course[followed.frame.item(), 0] == pytest.approx(speed, abs=0.3)
 
 

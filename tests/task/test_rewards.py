@@ -26,7 +26,7 @@ def array(values: list) -> np.ndarray:
 
 
 LIMITS = Limits(
-    default=array([0.1, -0.2, 0.0, 0.3]),
+    default_position=array([0.1, -0.2, 0.0, 0.3]),
     lower=np.full(J, -1.0, F),
     upper=np.full(J, 1.0, F),
     max_velocity=np.full(J, 10.0, F),
@@ -44,7 +44,7 @@ REST = Moment(
     action=np.zeros((1, J), F),
     previous_action=np.zeros((1, J), F),
     earlier_action=np.zeros((1, J), F),
-    joint_position=LIMITS.default[None].copy(),
+    joint_position=LIMITS.default_position[None].copy(),
     joint_velocity=np.zeros((1, J), F),
     torque=np.zeros((1, J), F),
     contact=array([[True, True]]),
@@ -55,7 +55,7 @@ REST = Moment(
     foot_force=array([[[0.0, 0.0, 190.0], [0.0, 0.0, 190.0]]]),
     foot_distance=array([0.25]),
     recent_single_support=array([False]),
-    reference_position=LIMITS.default[None].copy(),
+    reference_position=LIMITS.default_position[None].copy(),
 )
 
 # row, what differs from REST, the value worked out by hand
@@ -149,7 +149,7 @@ def test_rows_beyond_the_table_are_paid_their_share_of_the_bootstrap() -> None:
 
 def test_reward_is_paid_per_step_never_negative_and_never_to_a_world_that_has_blown_up() -> None:
     total = array([2.0, -1.0, 5.0])
-    paid(total, array([True, True, False]), 0.02)
+    paid(np.arange(3), total, array([True, True, False]), 0.02)
     assert total.tolist() == pytest.approx([0.04, 0.0, 0.0])
 
 

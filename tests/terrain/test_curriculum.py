@@ -55,5 +55,5 @@ def test_crossing_takes_half_a_metre_beyond_the_last_edge() -> None:
 def test_levels_are_asked_for_some_worlds_only() -> None:
     level, crossed_it = torch.tensor([3, 4, 5]), torch.tensor([True, True, False])
     distance, no = torch.full((3,), 6.0), torch.zeros(3, dtype=torch.bool)
-    asked = next_levels(level, crossed_it, distance, distance, no, env_ids=torch.tensor([1, 2]))
+    asked = next_levels(level, crossed_it, distance, distance, no, worlds=torch.tensor([1, 2]))
     assert asked.tolist() == [5, 5] and level.tolist() == [3, 4, 5]

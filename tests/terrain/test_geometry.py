@@ -27,6 +27,7 @@ STRIPS = {
     "discrete": (0.13,),
     "gap": (0.9,),
     "platform": (0.45,),
+    "rough": (0.04,),
 }
 
 

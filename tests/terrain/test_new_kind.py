@@ -110,7 +110,7 @@ def test_it_is_shown_further_on_as_it_says_itself(monkeypatch: pytest.MonkeyPatc
 
 def test_help_lists_and_errors_know_it(capsys: pytest.CaptureFixture) -> None:
     assert kinds_help().endswith("or posts.")
-    assert "platform, posts: HEIGHT" in settings_help()
+    assert "platform, rough, posts: HEIGHT" in settings_help()
     assert main(["terrain", "posts", "--setting", "0.4", "--strip"]) == 0
     assert "post height 0.4 m" in capsys.readouterr().out
     with pytest.raises(SystemExit):

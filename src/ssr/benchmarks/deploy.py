@@ -22,7 +22,7 @@ from ssr.deployment.config import DdsConfig, require_packages
 from ssr.deployment.contract import CameraContract
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
 from ssr.deployment.onnx_policy import OnnxPolicy
-from ssr.deployment.realtime import claim_priority
+from ssr.deployment.realtime import claim_priority, step_back
 from ssr.errors import UserError
 from ssr.export.policy import write_export
 from ssr.learning import presets, saved
@@ -119,6 +119,7 @@ def _images(camera: CameraContract, count: int) -> dict[str, object]:
         begin = time.perf_counter()
         pipeline.process(source.frame(image))
         times.append(1000.0 * (time.perf_counter() - begin))
+    step_back()
     return {
         "image_ms_median": round(float(np.median(times)), 3),
         "image_ms_p99": round(float(np.percentile(times, 99)), 3),
@@ -151,6 +152,7 @@ def _soak(run: Path, seconds: float) -> dict[str, object]:
         "soak_ended_in": f"{status['phase']} {status['reason']}".strip(),
         "soak_commands_per_second": status["command_rate"],
         "soak_commands_skipped": status["skipped"],
+        "soak_longest_pause_ms": status["longest_pause_ms"],
         "soak_actions_late_and_handled": status["missed"],
         "soak_records_dropped": status["dropped"],
         "soak_robot_ms_given_up": lag,

@@ -75,7 +75,9 @@ class Policy(Protocol):
     """What was learned, without randomness. What only some methods can do is None where it is missing."""
 
     @property
-    def network(self) -> PolicyModule: ...
+    def network(self) -> PolicyModule:
+        """UserError where no robot could run it."""
+
     @property
     def imagine(self) -> Imagine | None: ...
     @property
@@ -147,6 +149,16 @@ class Method(Protocol):
     """What the module of a learning method offers."""
 
     NETWORKS: tuple[str, ...]  #: whose weights `Algorithm.freeze` can keep
+
+    def sees(self, config: TrainConfig) -> bool:
+        """Whether it looks at depth images: without, its worlds have no camera."""
+
+    def scans(self, config: TrainConfig) -> bool:
+        """Whether it walks by `Observation.scan`."""
+
+    def measures(self, config: TrainConfig | None = None) -> Mapping[str, str]:
+        """The metrics that `Algorithm.update` may write with these settings, or with any, as in
+        `ssr.learning.metric_names`, and what they say."""
 
     def build(
         self,

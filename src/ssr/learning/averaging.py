@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-
-from ssr.networks.build import Networks
+from torch import nn
 
 ACTING = ("encoder.", "estimator.", "actor.")  #: networks of the policy
 
@@ -15,10 +14,11 @@ ACTING = ("encoder.", "estimator.", "actor.")  #: networks of the policy
 class AveragedPolicy:
     """An exponential average; young, it is the plain mean of what it has seen."""
 
-    def __init__(self, networks: Networks, kept: float) -> None:
-        """kept: share of the average that stays when an iteration's weights come in."""
+    def __init__(self, networks: nn.Module, kept: float, acting: tuple[str, ...] = ACTING) -> None:
+        """kept: share of the average that stays when an iteration's weights come in; acting: how the names
+        of the policy's weights begin."""
         self.kept = kept
-        self._newest = {k: p for k, p in networks.named_parameters() if k.startswith(ACTING)}
+        self._newest = {k: p for k, p in networks.named_parameters() if k.startswith(acting)}
         self.restart()
 
     def restart(self) -> None:

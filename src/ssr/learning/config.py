@@ -140,7 +140,8 @@ class ScheduleConfig:
     """Share of the task's bootstrap terms; fades while the robot walks."""
     fade_iterations: Iterations = 200  #: of walking, from first to last
     ramp: Annotated[Pair, Within(0.0, 1.0, rising=True)] = (1.0, 1.0)
-    """Share of the randomization; rises while the robot walks."""
+    """Share of the way to the whole task; rises while the robot walks: first commands widen, then
+    randomization grows."""
     ramp_iterations: Iterations = 400
     entropy: Annotated[Pair, Within(0.0, 10.0)] = (0.005, 0.005)  #: coefficient; goes with the bootstrap
     initial_std: Annotated[float, Within(1e-3, 100.0)] = 1.0  #: of the policy's actions

@@ -1,10 +1,14 @@
-"""Every key that training writes to metrics.jsonl, and what it says. Recipes set conditions on them."""
+"""Every key that training with SSR writes to metrics.jsonl, and what it says; other methods tell their own.
+
+Recipes set conditions on them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from ssr.errors import UserError, unknown
+from ssr.learning import registry
 from ssr.learning.config import TrainConfig
 from ssr.task.rewards import ROWS
 from ssr.terrain.registry import kind_named
@@ -64,7 +68,7 @@ METRICS: dict[str, str] = {
     "score_reference/{terrain}": "mean score of reference windows, 1 at best",
     "score_policy/{terrain}": "mean score of the policy's windows, −1 if all are told apart",
     "bootstrap": "share of the bootstrap terms that is on",
-    "ramp": "share of the randomization that is on",
+    "ramp": "how far the way to the whole task is: commands widen up to a third, then randomization rises",
 }
 
 
@@ -103,17 +107,19 @@ OF_LEARNING = {
 
 
 def metrics() -> dict[str, str]:
-    """Every key in full, and what it says."""
-    return _filled(METRICS, TERRAIN_TYPES, STREAMS, single=True) | _filled(METRICS, TERRAIN_TYPES, STREAMS)
+    """Every key of every algorithm in full, and what it says."""
+    patterns = dict(METRICS)
+    for name in registry.ALGORITHMS:
+        patterns |= registry.method(name).measures()
+    return _filled(patterns, TERRAIN_TYPES, STREAMS, single=True) | _filled(patterns, TERRAIN_TYPES, STREAMS)
 
 
 def measured(config: TrainConfig, frozen: Collection[str] = ()) -> dict[str, str]:
     """The keys that a training with these settings and frozen networks can write, and what they say."""
     ablation = config.ablation
     terrains = tuple(dict.fromkeys(kind_named(kind).terrain_type for kind in config.task.terrain.kinds))
-    patterns = METRICS
-    if config.algorithm != TrainConfig.algorithm:
-        patterns = {name: METRICS[name] for name in OF_THE_LOOP}
+    method = registry.method(config.algorithm)
+    patterns = {name: METRICS[name] for name in OF_THE_LOOP} | dict(method.measures(config))
     found = _filled(patterns, terrains, tuple(config.stream_weights()), ablation.single_discriminator)
     missing: tuple[str, ...] = OF_STYLE if ablation.no_style else ()
     if ablation.no_foothold or ablation.no_imagination:

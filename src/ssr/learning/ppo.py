@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 
@@ -17,12 +17,16 @@ from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.learning.schedule import Schedule
-from ssr.networks.actor import MoEActor
+from ssr.networks.actor import MoEActor, PlainActor
 from ssr.networks.critics import Critics
 from ssr.networks.gaussian import divergence, entropy, log_probability
 from ssr.terrain.settings import TERRAIN_TYPES
 
 VALUE_COEFFICIENT = 1.0  #: Table 9
+
+MirrorLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Mean actions (2, b, A) of samples and of their mirror images, values (2, b) likewise, the samples' weights
+(b,) → what is added to the loss."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,15 +156,18 @@ class PPO:
 
     def __init__(
         self,
-        actor: MoEActor,
+        actor: MoEActor | PlainActor,
         critics: Critics,
         *,
         streams: tuple[str, ...],
         config: PPOConfig,
         optimizer: OptimizerConfig | None = None,
         ranks: Ranks = ALONE,
+        mirror_loss: MirrorLoss | None = None,
     ) -> None:
+        """mirror_loss: how mirror images count, instead of as samples of their own."""
         optimizer = optimizer or OptimizerConfig()
+        self.mirror_loss = mirror_loss
         self.actor, self.critics, self.streams, self.config, self.ranks = (
             actor,
             critics,
@@ -178,12 +185,9 @@ class PPO:
     def update(self, batch: Batch, std: Tensor, schedule: Schedule) -> dict[str, float]:
         """Several epochs over shuffled minibatches. std: (A,) of the policy that acted."""
         old_std = std.clone()
-        size = batch.size // self.config.minibatches
         sums: dict[str, float] = {}
         for _ in range(self.config.epochs):
-            order = torch.randperm(batch.size, device=batch.advantage.device)
-            for k in range(self.config.minibatches):
-                index = order[k * size : (k + 1) * size]
+            for index in self._minibatches(batch):
                 for name, value in self._step(batch, index, old_std, schedule):
                     sums[name] = sums.get(name, 0.0) + value
                 if "actor" not in self.optimizer.frozen:
@@ -191,6 +195,17 @@ class PPO:
         steps = self.config.epochs * self.config.minibatches
         metrics = {name: value / steps for name, value in sums.items()}
         return metrics | {"learning_rate": self.optimizer.learning_rate}
+
+    def _minibatches(self, batch: Batch) -> Iterator[Tensor]:
+        """One epoch: which samples (m,) each minibatch learns from."""
+        size = batch.size // self.config.minibatches
+        order = torch.randperm(batch.size, device=batch.advantage.device)
+        for k in range(self.config.minibatches):
+            yield order[k * size : (k + 1) * size]
+
+    def _means(self, batch: Batch, index: Tensor) -> Tensor:
+        """Mean actions (sides · m, A) of a minibatch's samples and of their mirror images."""
+        return self.actor(batch.observation[:, index].flatten(0, 1))
 
     def _step(
         self, batch: Batch, index: Tensor, old_std: Tensor, schedule: Schedule
@@ -200,10 +215,15 @@ class PPO:
         weight = batch.weight[index]
         weight = weight / weight.sum().clamp_min(1.0)
         with autocast(config.bfloat16, index.device):
-            mean = self.actor(batch.observation[:, index].flatten(0, 1)).float()
+            mean = self._means(batch, index).float()
             values = self.critics(batch.privileged[:, index].flatten(0, 1))
         std = self.actor.std
-        log_prob = log_probability(batch.action[:, index].flatten(0, 1), mean, std).view(sides, b)
+        beside = torch.zeros((), device=mean.device)
+        if self.mirror_loss is not None:
+            said = values[self.streams[0]].float().view(sides, b)
+            beside = self.mirror_loss(mean.view(sides, b, -1), said, weight)
+            mean, values, sides = mean[:b], {name: value[:b] for name, value in values.items()}, 1
+        log_prob = log_probability(batch.action[:sides, index].flatten(0, 1), mean, std).view(sides, b)
 
         # Mirrored samples keep the old log-probability, value, return and advantage of their originals.
         ratio = (log_prob - batch.log_prob[index]).exp()
@@ -221,6 +241,8 @@ class PPO:
 
         spread = entropy(self.actor.std)
         loss = surrogate + VALUE_COEFFICIENT * value_loss - schedule.entropy_coefficient * spread
+        if self.mirror_loss is not None:
+            loss = loss + beside
         if (pull := config.guidance * schedule.bootstrap) > 0.0:
             apart = (mean[:b] - batch.guide[index]).square().mean(-1)
             loss = loss + pull * (apart * weight).sum()

@@ -45,8 +45,8 @@ NOTHING = "nothing"  #: what a stage starts from that has new weights
 SUFFIX = ".toml"
 SHIPPED = files("ssr.learning") / "recipes"
 
-#: Settings that decide what networks there are, and their inputs and outputs.
-SHAPES = ("algorithm", "robot", "network", "task.history", "ablation")
+#: Settings that, beside the algorithm, decide what networks there are, and their inputs and outputs.
+SHAPES = ("robot", "network", "task.history", "ablation")
 
 NOT_OF_A_STAGE = {
     "run.iterations": "A stage's limit is its `steps`.",
@@ -317,9 +317,11 @@ def changed_settings(config: Any, default: Any, before: str = "") -> Iterator[tu
 
 
 def _require_same_networks(config: TrainConfig, start: Stage, where: str) -> None:
-    for part in SHAPES:
-        if get(config, part) != get(start.config, part):
-            raise UserError(f"{where}: {part} is not that of {start.name}, whose weights it starts from.")
+    different = [part for part in SHAPES if get(config, part) != get(start.config, part)]
+    if registry.method(config.algorithm) is not registry.method(start.config.algorithm):
+        different.insert(0, "algorithm")
+    for part in different[:1]:
+        raise UserError(f"{where}: {part} is not that of {start.name}, whose weights it starts from.")
 
 
 class _Table:

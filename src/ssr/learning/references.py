@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ssr.motion.dataset import TABLE_11, MotionDataset
+from ssr.motion.speeds import commanded
 from ssr.physics.simulator import ResetPose
 from ssr.task.imitation import ReferenceTrack
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -66,3 +67,29 @@ class ReferenceStarts:
             choices=table,
             choice_count=np.array([len(frames) for frames in choices]),
         )
+
+    def on(self, device: torch.device) -> ResidentStarts:
+        """The same, drawn there."""
+        return ResidentStarts(self, device)
+
+
+class ResidentStarts:
+    """`ReferenceStarts` on a device: a frame is drawn for every terrain type, so that nobody needs to know
+    how many worlds have which."""
+
+    def __init__(self, starts: ReferenceStarts, device: torch.device) -> None:
+        self.track = starts.track
+        self._draws = [starts.motion.start_draw(name).to(device) for name in TERRAIN_TYPES]
+        self._states = {name: value.to(device) for name, value in vars(starts.motion.states).items()}
+
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
+        frame = torch.zeros_like(terrain_type)
+        for k, (name, draw) in enumerate(zip(TERRAIN_TYPES, self._draws, strict=True)):
+            drawn = draw.near(commanded(name, len(frame), generator), generator)
+            frame = torch.where(terrain_type == k, drawn, frame)
+        taken = {name: value.index_select(0, frame) for name, value in self._states.items()}
+        height = taken.pop("base_height")
+        position = torch.zeros(len(height), 3, device=height.device)
+        position[:, 2] = height
+        del taken["frame"]
+        return ResetPose(base_position=position, **taken), frame

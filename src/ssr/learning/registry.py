@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from ssr.learning.algorithm import Method
 
 #: Modules by name and not as objects: methods may live in folders that build on this one.
-ALGORITHMS = {"ssr": "ssr.learning.ssr"}
+#: Two names of one module are stages of one method, with the same networks.
+ALGORITHMS = {
+    "ssr": "ssr.learning.ssr",
+    "pim": "ssr.baselines.pim",
+    "hpl": "ssr.baselines.hpl",
+    "hpl-student": "ssr.baselines.hpl",
+}
 
 
 def check(name: str) -> None:

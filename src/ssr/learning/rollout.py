@@ -150,10 +150,12 @@ class Rollout:
         sizes: Mapping[str, int],
         streams: tuple[str, ...],
         mirrored_observation: bool = False,
+        images: bool = True,
         device: str = "cpu",
     ) -> None:
-        """`sizes` gives the length of proprioception, actor, privileged and action vectors."""
-        self.steps, self.num_envs = steps, num_envs
+        """`sizes` gives the length of proprioception, actor, privileged and action vectors; images: of the
+        depth camera are kept."""
+        self.steps, self.num_envs, self.images = steps, num_envs, images
 
         def store(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(steps, num_envs, *shape, dtype=dtype, device=device)
@@ -187,8 +189,9 @@ class Rollout:
             self.history.begin(observation.history)
         else:
             self.history.put(t, observation.history[:, -1], restarted)
-        fresh = torch.ones_like(restarted) if t == 0 else observation.depth_fresh | restarted
-        self.camera.put(t, observation.depth, fresh)
+        if self.images:
+            fresh = torch.ones_like(restarted) if t == 0 else observation.depth_fresh | restarted
+            self.camera.put(t, observation.depth, fresh)
         self.restarted[t] = restarted
         self.privileged[t] = observation.privileged
         self.guide[t] = observation.guide if observation.guide.numel() else 0.0

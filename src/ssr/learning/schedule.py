@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ssr.learning.config import Pair, ScheduleConfig
+from ssr.task.commands import WIDE
 
 WALKING = 0.6  #: speed along the command ÷ commanded speed that counts as walking, backwards and uphill too
 LOST = 0.45  #: below it the bootstrap comes back
 FADING_SURVIVAL = 0.2  #: share of the longest episodes survived from which the bootstrap fades
 RAMPING_SURVIVAL = 0.4  #: and from which randomization ramps up: much of the falling goes with the noise
+WIDENING = 200  #: iterations of walking over which commands widen, before the bootstrap fades
 SMOOTHING = 0.9  #: of what is measured, per iteration
 SETTLING = 2 / 3  #: share of a run after which its steps grow smaller
 
@@ -18,7 +20,7 @@ class Schedule:
     def __init__(self, config: ScheduleConfig) -> None:
         self.config = config
         self.bootstrap = config.bootstrap[0]  #: share of the task's bootstrap terms
-        self.ramp = config.ramp[0]  #: share of the randomization
+        self.ramp = config.ramp[0]  #: share of the way to the whole task: commands, then randomization
         self.tracking = 0.0  #: smoothed speed along the command ÷ commanded speed
         self.survival = 0.0  #: smoothed share of the longest episodes that would be survived
         self.progress = 0.0  #: share of the run that is over
@@ -31,13 +33,16 @@ class Schedule:
         walking = self.tracking >= WALKING
         first, last = config.bootstrap
         fade = (first - last) / config.fade_iterations
+        wide, most = min(WIDE, config.ramp[1]), config.ramp[1]
         if walking and self.survival >= FADING_SURVIVAL:
-            self.bootstrap = max(last, self.bootstrap - fade)
+            if self.ramp < wide:
+                self.ramp = min(wide, self.ramp + WIDE / WIDENING)
+            else:
+                self.bootstrap = max(last, self.bootstrap - fade)
         elif self.tracking < LOST:
             self.bootstrap = min(first, self.bootstrap + fade)
-        if walking and self.survival >= RAMPING_SURVIVAL:
-            rise = (config.ramp[1] - config.ramp[0]) / config.ramp_iterations
-            self.ramp = min(config.ramp[1], self.ramp + rise)
+        if walking and self.survival >= RAMPING_SURVIVAL and self.ramp >= wide:
+            self.ramp = min(most, self.ramp + (1.0 - WIDE) / config.ramp_iterations)
 
     @property
     def fading(self) -> float:

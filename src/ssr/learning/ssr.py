@@ -20,6 +20,7 @@ from ssr.learning.foothold import Imagined, foothold_reward, guidance, stance_de
 from ssr.learning.footsteps import FootstepRecorder, to_tile
 from ssr.learning.imagination import Imagination
 from ssr.learning.independence import independent_shares
+from ssr.learning.metric_names import METRICS
 from ssr.learning.ppo import PPO, prepare
 from ssr.learning.precision import autocast
 from ssr.learning.ranks import ALONE, Ranks
@@ -39,7 +40,19 @@ from ssr.symmetry.structure import flip_width
 from ssr.task.transition import Observation, Transition
 from ssr.terrain.field import TerrainField
 
-__all__ = ["SSR", "build", "policy", "shipped"]
+__all__ = ["SSR", "build", "measures", "policy", "scans", "sees", "shipped"]
+
+
+def sees(config: TrainConfig) -> bool:
+    return True
+
+
+def scans(config: TrainConfig) -> bool:
+    return False
+
+
+def measures(config: TrainConfig | None = None) -> Mapping[str, str]:
+    return METRICS
 
 
 class SSR:

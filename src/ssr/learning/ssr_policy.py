@@ -14,6 +14,7 @@ from ssr.learning.moments import RunningNormalizer
 from ssr.learning.style import NORMALIZER_CLIP
 from ssr.learning.style_judge import OwnDiscriminators
 from ssr.motion.frames import WINDOW
+from ssr.networks.assembly import assemble
 from ssr.networks.build import Networks
 from ssr.networks.config import NetworkConfig
 from ssr.networks.policy import PolicyNetwork
@@ -67,12 +68,13 @@ class SSRPolicy:
 
 
 class SSRActor:
-    """Encodes images only when a camera saw something new."""
+    """Encodes images only when a camera saw something new; its weights stand still from `begin` on."""
 
     def __init__(self, network: PolicyNetwork) -> None:
         self.network = network
 
     def begin(self, worlds: int) -> None:
+        assemble(self.network.encoder)
         self.hidden = self.network.initial_hidden(worlds)
         self.features: Tensor | None = None
 

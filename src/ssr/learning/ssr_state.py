@@ -67,13 +67,16 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
         torch.cuda.set_rng_state(state["random_cuda"].cpu(), algorithm.hidden.device)
 
 
+def small_moments(optimizer: FlatAdam) -> dict[str, Any]:
+    """Adam's state with its moments in bfloat16."""
+    state = optimizer.state_dict()
+    return state | {k: state[k].to(torch.bfloat16) for k in MOMENTS}  # type: ignore[attr-defined]
+
+
 def small(algorithm: SSR) -> dict[str, Any]:
     """Weights and their average in full precision, Adam's moments in bfloat16 (their range matters more than
     their digits), normalisers, learning rates and schedule."""
-    moments = {}
-    for name, optimizer in optimizers(algorithm).items():
-        state = optimizer.state_dict()
-        moments[name] = state | {k: state[k].to(torch.bfloat16) for k in MOMENTS}  # type: ignore[attr-defined]
+    moments = {name: small_moments(optimizer) for name, optimizer in optimizers(algorithm).items()}
     kept: dict[str, Any] = {
         "networks": algorithm.networks.state_dict(),
         "optimizers": moments,

@@ -224,7 +224,7 @@ class Trainer:
         """Levels of all worlds on all ranks, per terrain type."""
         counts = torch.zeros(len(TERRAIN_TYPES), 64, dtype=torch.long)
         counts.index_put_(
-            (self.env.field.type.cpu(), self.env.levels.cpu()),
+            (self.env.field.type.cpu().long(), self.env.levels.cpu().long()),
             torch.ones((), dtype=torch.long),
             accumulate=True,
         )

@@ -18,9 +18,10 @@ from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.references import ReferenceStarts
 from ssr.motion import store
 from ssr.motion.dataset import MotionDataset
-from ssr.physics.engines import device_beside
+from ssr.physics.engines import chosen, device_beside
 from ssr.physics.world import PhysicsConfig
 from ssr.task.env import TraversalEnv
+from ssr.task.starts import References
 from ssr.task.transition import Observation, Transition
 from ssr.terrain.field import TerrainField
 
@@ -63,7 +64,8 @@ class Environment(Protocol):
 def make(
     config: TrainConfig, ranks: Ranks = ALONE, run: Path | None = None
 ) -> tuple[TraversalEnv, Algorithm]:
-    """This rank's worlds and its copy of the learner, seeded by the configuration and the rank.
+    """This rank's worlds and its copy of the learner, seeded by the configuration and the rank. Worlds of the
+    warp engine stay with their task on its device.
 
     run: whose robot it is, if it carries one. A robot without motion, which learns without style, begins
     every episode in its default pose.
@@ -72,7 +74,7 @@ def make(
         raise UserError(
             f"{config.env.num_envs} worlds on {ranks.size} ranks: give at least one world per rank."
         )
-    robot = own_robot.robot_of(config, run)
+    robot, method = own_robot.robot_of(config, run), registry.method(config.algorithm)
     motion = cache(lambda: MotionDataset.load(robot, stride=config.style.stride))
     seed = config.seed + RANK_SEED * ranks.rank
     torch.manual_seed(seed)
@@ -80,18 +82,29 @@ def make(
     if config.ablation.no_style and not store.of(robot).is_file():
         referred = False
     num_envs, device = ranks.part(config.env.num_envs), device_of(config)
-    env = TraversalEnv(
+    there = torch.device(device_beside(device, config.env.engine))
+    references: References | None = None
+    kind = TraversalEnv
+    if chosen(config.env.engine, device) == "warp":
+        from ssr.task.resident_env import ResidentEnv  # importing Warp takes longer than all the rest
+
+        kind = ResidentEnv
+    if referred:
+        starts = ReferenceStarts(motion())
+        references = starts if kind is TraversalEnv else starts.on(there)
+    env = kind(
         robot,
         num_envs,
         config.task,
-        camera=config.camera,
+        camera=config.camera if method.sees(config) else None,
+        scan=method.scans(config),
         seed=seed,
         threads=config.env.threads,
         physics=PhysicsConfig(engine=config.env.engine),
-        device=device_beside(device, config.env.engine),
-        references=ReferenceStarts(motion()) if referred else None,
+        device=str(there),
+        references=references,
     )
-    algorithm = registry.method(config.algorithm).build(
+    algorithm = method.build(
         config=config,
         robot=robot,
         num_envs=num_envs,

@@ -4,13 +4,14 @@ cost a small batch as much as its physics."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import atan2, sqrt
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 import torch
-from numba import njit
 
+from ssr.per_world import compiled, per_world, square
 from ssr.physics.readout import Reading, Readout
 from ssr.robots.spec import RobotSpec
 from ssr.rotation.kernels import gravity, unrotate, yaw
@@ -67,62 +68,77 @@ class MujocoReadout(Readout):
         worlds = len(sources.qpos)
         super().__init__(worlds, len(addresses.joint_qpos), dtype)
         self._everywhere = np.arange(worlds)
-        # Plain tuples: a cache that knows a named tuple breaks when that is renamed.
-        self._arguments = (tuple(sources), tuple(addresses), self.table, tuple(self.reading))
+        self._arguments = (sources, addresses, self.table, self.reading)
 
     def renew(self, worlds: np.ndarray | None = None) -> Reading:
         """`reading`, brought up to date for the (m,) `worlds`, by default all of them.
 
         A world that has blown up reads as zeros, upright.
         """
-        _read(self._everywhere if worlds is None else worlds, *self._arguments)
+        read(self._everywhere if worlds is None else worlds, *self._arguments)
         return self.reading
 
 
-@njit(cache=True, nogil=True)
-def _sane(values: np.ndarray) -> bool:
-    sane = True
-    for value in values:
-        sane &= abs(value) < SANE  # which a NaN is not
+@compiled
+def _sane(values):
+    sane = bool(True)
+    for j in range(values.shape[0]):
+        sane = sane and abs(values[j]) < SANE  # which a NaN is not
     return sane
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _read(worlds, sources, addresses, table, outputs):
-    given, at, out = MujocoArrays(*sources), Addresses(*addresses), Reading(*outputs)
-    for i in worlds:
-        p, v, q, sensor = given.qpos[i], given.qvel[i], given.qpos[i, 3:7], given.sensordata[i]
-        out.finite[i] = _sane(p) and _sane(v)
-        if not out.finite[i]:
-            table[i] = 0.0
-            out.base_quaternion[i, 0] = 1.0
-            out.gravity[i, 2] = -1.0
-            continue
-        out.base_position[i] = p[0:3]
-        out.base_quaternion[i] = q
-        out.base_velocity[i] = v[0:3]
-        out.base_angular_velocity[i] = v[3:6]
+@compiled
+def _put(row, x, y, z):
+    row[0] = x
+    row[1] = y
+    row[2] = z
+
+
+@per_world(MujocoArrays, Addresses, None, Reading)
+def read(given, at, table, out, i, k):
+    """Everything that is read of a world, into `table` (n, C) of which `out` is a view."""
+    p, v, q, sensor = given.qpos[i], given.qvel[i], given.qpos[i, 3:7], given.sensordata[i]
+    out.finite[i] = _sane(p) and _sane(v)
+    if not out.finite[i]:
+        for j in range(table.shape[1]):
+            table[i, j] = 0.0
+        out.base_quaternion[i, 0] = 1.0
+        out.gravity[i, 2] = -1.0
+    else:
+        x, y, z = gravity(q)
+        _put(out.gravity[i], x, y, z)
+        x, y, z = unrotate(q, v[0], v[1], v[2])
+        _put(out.local_velocity[i], x, y, z)
+        for c in range(3):
+            out.base_position[i, c] = p[c]
+            out.base_velocity[i, c] = v[c]
+            out.base_angular_velocity[i, c] = v[3 + c]
+        for c in range(4):
+            out.base_quaternion[i, c] = q[c]
         out.yaw[i] = yaw(q)
-        out.gravity[i] = gravity(q)
-        out.local_velocity[i] = unrotate(q, v[0], v[1], v[2])
-        for j in range(len(at.joint_qpos)):
+        for j in range(at.joint_qpos.shape[0]):
             out.joint_position[i, j] = p[at.joint_qpos[j]]
             out.joint_velocity[i, j] = v[at.joint_qvel[j]]
             out.applied_torque[i, j] = given.actuator_force[i, at.actuator[j]]
         for s in range(2):
             foot, arm = given.site_xpos[i, at.sole[s]], given.site_xpos[i, at.hand[s]]
-            speed, push = sensor[at.foot_velocity[s] :], sensor[at.foot_force[s] :]
+            moved = at.foot_velocity[s]
+            push = at.foot_force[s]
+            x, y, z = unrotate(q, sensor[moved], sensor[moved + 1], sensor[moved + 2])
+            _put(out.local_foot_velocity[i, s], x, y, z)
+            x, y, z = unrotate(q, arm[0] - p[0], arm[1] - p[1], arm[2] - p[2])
+            _put(out.local_hand_position[i, s], x, y, z)
+            x, y, z = unrotate(q, foot[0] - p[0], foot[1] - p[1], foot[2] - p[2])
+            _put(out.local_sole_position[i, s], x, y, z)
             for c in range(3):
                 out.sole_position[i, s, c] = foot[c]
                 out.hand_position[i, s, c] = arm[c]
-                out.foot_velocity[i, s, c] = speed[c]
-                out.foot_force[i, s, c] = -push[c]  # the sensor gives the foot's force on the ground
-            axes = given.site_xmat[i, at.sole[s]]
-            out.sole_yaw[i, s] = np.arctan2(axes[3], axes[0])
-            out.local_foot_velocity[i, s] = unrotate(q, speed[0], speed[1], speed[2])
-            out.local_hand_position[i, s] = unrotate(q, arm[0] - p[0], arm[1] - p[1], arm[2] - p[2])
-            out.local_sole_position[i, s] = unrotate(q, foot[0] - p[0], foot[1] - p[1], foot[2] - p[2])
-        largest = 0.0
-        for b in at.body_force:
-            largest = max(largest, np.sqrt(sensor[b] ** 2 + sensor[b + 1] ** 2 + sensor[b + 2] ** 2))
+                out.foot_velocity[i, s, c] = sensor[moved + c]
+                out.foot_force[i, s, c] = -sensor[push + c]  # the sensor gives the foot's force on the ground
+            out.sole_yaw[i, s] = atan2(given.site_xmat[i, at.sole[s], 3], given.site_xmat[i, at.sole[s], 0])
+        largest = float(0.0)
+        for j in range(at.body_force.shape[0]):
+            b = at.body_force[j]
+            force = square(sensor[b]) + square(sensor[b + 1]) + square(sensor[b + 2])
+            largest = max(largest, sqrt(force))
         out.body_force[i] = largest

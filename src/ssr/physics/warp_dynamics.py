@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ssr import bridge
-from ssr.physics import mujoco_dynamics
-from ssr.physics.mujoco_dynamics import Bodies, Drawn, Drives
+from ssr.physics.mujoco_dynamics import Bodies
 from ssr.physics.mujoco_readout import Addresses
+from ssr.physics.simulator import Dynamics
 from ssr.robots.spec import RobotSpec
 
 DRIVE_FIELDS = ("actuator_gainprm", "actuator_biasprm")
@@ -35,34 +35,41 @@ class Workbench:
         bodies: int,
         worlds: int,
         device: torch.device,
+        room: int = ROOM,
     ) -> None:
-        """bodies: that the robot has; others may follow them."""
-        self.device, self.room = device, min(worlds, ROOM)
+        """bodies: that the robot has; others may follow them. room: robots worked out together."""
+        self.device, self.room = device, min(worlds, room)
         fields = CHANGED_FIELDS + DERIVED_FIELDS
         with bridge.beside(device):
             self._model = mjw.put_model(model, batch_sizes=dict.fromkeys(fields, self.room))
             self._data = mjw.make_data(model, nworld=self.room, nconmax=1, njmax=1)
         self.fields = {name: bridge.tensor(getattr(self._model, name)) for name in fields}
-        copies = {name: np.repeat(getattr(model, name)[None], self.room, 0) for name in CHANGED_FIELDS}
-        self._drawn = {name: copies[name] for name in CHANGED_FIELDS}
-        own = 1 + bodies
-        self._built = Bodies(*(getattr(model, name)[:own] for name in Bodies._fields))
-        self._bodies = Bodies(*(copies[name] for name in Bodies._fields))
-        self._drives = Drives(
-            actuator=at.actuator,
-            kp=robot.values("kp"),
-            kd=robot.values("kd"),
-            gainprm=copies["actuator_gainprm"],
-            biasprm=copies["actuator_biasprm"],
-        )
+        there = lambda values: torch.as_tensor(np.asarray(values), device=device)
+        own, at_drive = slice(1, 1 + bodies), there(at.actuator)
+        self._bodies, self._drives = own, at_drive
+        self._built = {name: there(getattr(model, name)[own]).float() for name in Bodies._fields}
+        self._kp, self._kd = (there(robot.values(name)).float() for name in ("kp", "kd"))
 
-    def work_out(self, drawn: Drawn) -> dict[str, Tensor]:
-        """Every field (m, ...) of robots with these dynamics, at most `room` of them; good until the next."""
-        count = len(drawn.friction)
-        mujoco_dynamics.change(np.arange(count), drawn, self._built, self._bodies, self._drives)
-        for name, values in self._drawn.items():
-            field = self.fields[name][:count]
-            field.copy_(torch.from_numpy(values[:count]).view(field.shape))
+    def work_out(self, drawn: Dynamics) -> dict[str, Tensor]:
+        """Every field (m, ...) of robots with these dynamics, at most `room` of them; good until the next.
+
+        Masses, inertias in proportion, centres of mass and drives, as `ssr.physics.mujoco_dynamics` has them.
+        """
+        count, built = len(drawn.friction), self._built
+        heavier = drawn.link_mass_scale.clone()
+        heavier[:, 0] += drawn.base_added_mass / built["body_mass"][0]
+        moved = drawn.link_com_offset.clone()
+        moved[:, 0] += drawn.base_com_offset
+        body = {name: self.fields[name][:count, self._bodies] for name in Bodies._fields}
+        body["body_mass"].copy_(built["body_mass"] * heavier)
+        body["body_inertia"].copy_(built["body_inertia"] * heavier.unsqueeze(-1))
+        body["body_ipos"].copy_(built["body_ipos"] + moved)
+        stiff = self._kp * drawn.kp_scale * drawn.motor_strength
+        damped = self._kd * drawn.kd_scale * drawn.motor_strength
+        gain, bias = (self.fields[name].view(self.room, -1, 10)[:count] for name in DRIVE_FIELDS)
+        gain[:, self._drives, 0] = stiff
+        bias[:, self._drives, 1] = -stiff
+        bias[:, self._drives, 2] = -damped
         with bridge.beside(self.device):
             mjw.set_const(self._model, self._data)
         return {name: field[:count] for name, field in self.fields.items()}

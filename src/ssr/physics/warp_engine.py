@@ -4,6 +4,7 @@
 # mypy: disable-error-code="valid-type"
 
 from collections.abc import Sequence
+from typing import Any
 
 import mujoco
 import mujoco_warp as mjw
@@ -15,7 +16,6 @@ from torch import Tensor
 from ssr import bridge, rotation
 from ssr.physics.boxes import BoxFields, lay
 from ssr.physics.loose import poses_of
-from ssr.physics.mujoco_dynamics import Drawn
 from ssr.physics.mujoco_readout import MujocoArrays, MujocoReadout, addresses_of
 from ssr.physics.naming import names_of
 from ssr.physics.readout import PhysicsState, Reading
@@ -51,6 +51,21 @@ def count_overflows(overflow: wp.array(dtype=wp.int32), counter: wp.array(dtype=
     if (overflow[i] & TOO_LITTLE_ROOM) != 0:
         wp.atomic_add(counter, 0, 1)
     overflow[i] = 0
+
+
+def laid_out(tiles: Sequence[Tile], pool: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """What m tiles make of the fields of `pool` geoms, (m, pool, ...) by name, and the friction (m, pool) of
+    boxes that have their own, which others have not: NaN."""
+    count, everything = len(tiles), np.arange(pool)
+    shapes = ((3,), (4,), (3,), (), (6,), (2,))
+    fields = BoxFields(*(np.empty((count, pool, *shape)) for shape in shapes))
+    own = np.full((count, pool), np.nan)
+    for k, tile in enumerate(tiles):
+        lay(tile, everything, BoxFields(*(field[k] for field in fields)))
+        for index, friction in tile.frictions:
+            own[k, index] = friction
+    laid = dict(zip(TERRAIN_FIELDS, fields[:5], strict=True))
+    return laid | {"geom_xpos": fields.position, "geom_xmat": rotation.matrix(fields.quaternion)}, own
 
 
 class WarpSimulator:
@@ -104,23 +119,25 @@ class WarpSimulator:
         self._steps: dict[int, Recorded] = {}
         self._record = record
         self._renewed = Recorded(self._renew, self.device, record=record)
-        self._host = self._mirrors()
-        flat = {name: array.numpy() for name, array in self._host.items()}
-        flat["site_xmat"] = flat["site_xmat"].reshape(num_envs, -1, 9)
-        self.readout = MujocoReadout(flat.__getitem__, self._at, torch.float32)
+        self._host: dict[str, wp.array] = {}
+        self.readout = self._make_readout()
         self._renewed()
 
     def _index(self, numbers: Sequence[int] | np.ndarray) -> Tensor:
         return torch.as_tensor(np.asarray(numbers, dtype=np.int64), device=self.device)
 
-    def _mirrors(self) -> dict[str, wp.array]:
-        """What is read, on the host: on a CPU the arrays themselves."""
+    def _make_readout(self) -> Any:
+        """Of what is read on the host: of copies, on a CPU of the arrays themselves."""
         sources = {name: getattr(self._d, name) for name in MujocoArrays._fields}
-        if self.device.type == "cpu":
-            return sources
-        return {
-            name: wp.empty(a.shape, dtype=a.dtype, device="cpu", pinned=True) for name, a in sources.items()
-        }
+        if self.device.type != "cpu":
+            sources = {
+                name: wp.empty(a.shape, dtype=a.dtype, device="cpu", pinned=True)
+                for name, a in sources.items()
+            }
+            self._host = sources
+        flat = {name: array.numpy() for name, array in sources.items()}
+        flat["site_xmat"] = flat["site_xmat"].reshape(self.num_envs, -1, 9)
+        return MujocoReadout(flat.__getitem__, self._at, torch.float32)
 
     # ---- moving -----------------------------------------------------------------------------------------
 
@@ -159,9 +176,8 @@ class WarpSimulator:
         mjw.fwd_kinematics(self._m, self._d)
         mjw.com_vel(self._m, self._d)
         mjw.sensor_vel(self._m, self._d)
-        if self.device.type != "cpu":
-            for name, mirror in self._host.items():
-                wp.copy(mirror, getattr(self._d, name))
+        for name, mirror in self._host.items():
+            wp.copy(mirror, getattr(self._d, name))
 
     def push(self, env_ids: Tensor, velocity: Tensor) -> None:
         speed = self._now["qvel"]
@@ -210,32 +226,30 @@ class WarpSimulator:
         self._renewed()
 
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
-        count, pool, everything = len(tiles), self.pool, np.arange(self.pool)
-        shapes = ((3,), (4,), (3,), (), (6,), (2,))
-        fields = BoxFields(*(np.empty((count, pool, *shape)) for shape in shapes))
-        for k, (world, tile) in enumerate(zip(env_ids.tolist(), tiles, strict=True)):
-            lay(tile, everything, BoxFields(*(field[k] for field in fields)))
-            self._box_friction[world] = np.nan
-            for index, friction in tile.frictions:
-                self._box_friction[world, index] = friction
-            if self.loose:
+        count, pool = len(tiles), self.pool
+        laid, friction = laid_out(tiles, pool)
+        self._box_friction[env_ids.cpu().numpy()] = friction
+        if self.loose:
+            for world, tile in zip(env_ids.tolist(), tiles, strict=True):
                 self._loose_poses[world] = poses_of(tile.loose)
         ids = env_ids.to(self.device)[:, None], self._terrain[None]
-        turned = rotation.matrix(fields.quaternion)
-        laid = (*fields[:5], fields.position, turned)
-        targets = [self._own[name] for name in TERRAIN_FIELDS] + [self._now[name] for name in PLACED]
-        for target, values in zip(targets, laid, strict=True):
+        for name, values in laid.items():
+            target = self.terrain_field(name)
             target[ids] = torch.from_numpy(values).to(target).view(count, pool, *target.shape[2:])
 
+    def terrain_field(self, name: str) -> Tensor:
+        """A field (n, ngeom, ...) that a tile decides."""
+        return self._now[name] if name in PLACED else self._own[name]
+
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
-        ids, drawn = env_ids.to(self.device), Drawn.of(dynamics)
-        for first in range(0, len(ids), self._workbench.room):
-            some = slice(first, first + self._workbench.room)
-            fields = self._workbench.work_out(Drawn(*(values[some] for values in drawn)))
-            for name, values in fields.items():
+        ids, room = env_ids.to(self.device), self._workbench.room
+        for first in range(0, len(ids), room):
+            some = slice(first, first + room)
+            drawn = {name: values[some].to(self.device) for name, values in vars(dynamics).items()}
+            for name, values in self._workbench.work_out(Dynamics(**drawn)).items():
                 self._own[name][ids[some]] = values
         friction, own = self._own["geom_friction"], self._box_friction[env_ids.cpu().numpy()]
-        boxes = torch.from_numpy(np.where(np.isnan(own), drawn.friction[:, None], own))
+        boxes = torch.from_numpy(np.where(np.isnan(own), dynamics.friction.cpu().numpy()[:, None], own))
         friction[ids[:, None], self._terrain[None], 0] = boxes.to(friction)
         friction[ids[:, None], self._loose_tops[None], 0] = dynamics.friction.to(friction)[:, None]
 

@@ -1,6 +1,8 @@
-"""Unit quaternions (4,) inside compiled kernels; each function as its namesake in `ssr.rotation`."""
+"""Unit quaternions (4,) inside rules and kernels; each function as its namesake in `ssr.rotation`."""
 
 from __future__ import annotations
+
+from math import atan2
 
 import numpy as np
 from numba import njit
@@ -12,7 +14,7 @@ inlined = njit(cache=True, nogil=True, inline="always")
 def unrotate(q: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """A vector in world axes to body axes."""
     w, a, b, c = q[0], -q[1], -q[2], -q[3]
-    tx, ty, tz = 2 * (b * z - c * y), 2 * (c * x - a * z), 2 * (a * y - b * x)
+    tx, ty, tz = 2.0 * (b * z - c * y), 2.0 * (c * x - a * z), 2.0 * (a * y - b * x)
     return (
         x + w * tx + b * tz - c * ty,
         y + w * ty + c * tx - a * tz,
@@ -23,10 +25,10 @@ def unrotate(q: np.ndarray, x: float, y: float, z: float) -> tuple[float, float,
 @inlined
 def yaw(q: np.ndarray) -> float:
     w, x, y, z = q[0], q[1], q[2], q[3]
-    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 @inlined
 def gravity(q: np.ndarray) -> tuple[float, float, float]:
     w, x, y, z = q[0], q[1], q[2], q[3]
-    return 2 * (w * y - x * z), -2 * (w * x + y * z), 2 * (x * x + y * y) - 1
+    return 2.0 * (w * y - x * z), -2.0 * (w * x + y * z), 2.0 * (x * x + y * y) - 1.0

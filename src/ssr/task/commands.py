@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from math import hypot
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.per_world import per_world
 from ssr.task.clocks import run_down
 from ssr.task.config import CommandConfig, TaskConfig
 from ssr.task.frames import into_yaw, wrap
 from ssr.task.saving import NamedTensors
 from ssr.terrain.registry import all_kinds
-from ssr.terrain.settings import TERRAIN_TYPES
+from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
 
 BRISK = 0.4  #: m/s, the slowest walk asked of a beginner: slower ones pay for standing
 STRAIGHT = 0.4  #: share of the heading range that a beginner meets
@@ -26,7 +26,7 @@ MAX_YAW_RATE = 1.0  #: rad/s, of the heading controller
 RESAMPLE_SECONDS = (8.0, 10.0)  #: Table 4
 ZERO_THRESHOLD = 0.15  #: ε (Table 7): a smaller ‖u‖ counts as standing
 ONWARD = 0.2  #: share of the heading range that a fast episode asks for
-WIDENING = 3.0  #: commands are all of Table 4 at a third of the ramp, before the robot gets hard to walk with
+WIDE = 1 / 3  #: of the ramp, at which commands are all of Table 4, before the robot gets hard to walk with
 
 
 def table_4(config: CommandConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -50,12 +50,13 @@ class Asked(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Uniform in [0, 1), for m new commands."""
+    """Uniform in [0, 1) where nothing else is said, for m new commands."""
 
     speed: np.ndarray  #: (m,)
     heading: np.ndarray  #: (m,)
     free: np.ndarray  #: (m, 3)
     still: np.ndarray  #: (m,)
+    steps: np.ndarray  #: (m,) whole, until the next command
 
 
 class Ranges(NamedTuple):
@@ -82,20 +83,28 @@ class Commands(NamedTensors):
 
     ARRAYS, TENSORS = Asked, Asked._fields
 
-    def __init__(self, num_envs: int, config: TaskConfig, generator: torch.Generator) -> None:
-        self.config, self.task, self.generator = config.commands, config, generator
-        self.speed_range, self.heading_range = table_4(config.commands)
-        c = config.commands
-        self.free_range = np.array([c.slope_speed, c.lateral_speed, c.yaw_rate], dtype=np.float32)
-        self._everywhere = np.arange(num_envs)
-        self.now = np.zeros((num_envs, 3), np.float32)  #: u as it was last asked for, base frame
-        self.speed = torch.zeros(num_envs)
-        self.heading = torch.zeros(num_envs)
-        self.direction = torch.ones(num_envs)
-        self.fast = torch.zeros(num_envs, dtype=torch.bool)
-        self.free = torch.zeros(num_envs, 3)
-        self.still = torch.zeros(num_envs, dtype=torch.bool)
-        self.steps_left = torch.zeros(num_envs, dtype=torch.long)
+    def __init__(
+        self,
+        num_envs: int,
+        config: TaskConfig,
+        generator: torch.Generator,
+        device: torch.device | None = None,
+    ) -> None:
+        self.config, self.task, self.generator, self.device = config.commands, config, generator, device
+        c, speeds = config.commands, table_4(config.commands)
+        free = np.array([c.slope_speed, c.lateral_speed, c.yaw_rate], dtype=np.float32)
+        tables: tuple[Any, ...] = (*speeds, free)
+        if device is not None:
+            tables = tuple(torch.from_numpy(table).to(device) for table in tables)
+        self.speed_range, self.heading_range, self.free_range = tables
+        self.now = self.given(self.full(num_envs, 3))  #: u as it was last asked for, base frame
+        self.speed = self.full(num_envs)
+        self.heading = self.full(num_envs)
+        self.direction = self.full(num_envs, value=1)
+        self.fast = self.full(num_envs, dtype=torch.bool)
+        self.free = self.full(num_envs, 3)
+        self.still = self.full(num_envs, dtype=torch.bool)
+        self.steps_left = self.full(num_envs, dtype=torch.long)
         self.look_ahead = 0.0  #: m, see `fix`
         self.fixed = False  #: True once `fix` was called: no resampling
         self.breadth = 1.0  #: from brisk walking straight ahead (0) to all of Table 4 (1)
@@ -114,31 +123,39 @@ class Commands(NamedTensors):
 
     def widen(self, ramp: float) -> None:
         """New commands are drawn as broadly as this share of the way to the whole task allows."""
-        self.breadth = min(1.0, WIDENING * ramp)
+        self.breadth = min(1.0, ramp / WIDE)
 
-    def restart(self, env_ids: Tensor, terrain_type: Tensor) -> None:
+    def restart(self, worlds: Tensor, terrain_type: Tensor) -> None:
         """New episodes: the side from which a tile is walked is drawn once per episode."""
         if self.fixed:
             return
-        ids = env_ids.numpy()
-        low = self.speed_range[terrain_type.numpy()[ids], 0]
-        fast = self._uniform(len(ids)) < self.config.fast_fraction * self.breadth
-        backwards = ~fast & (low < 0) & (self._uniform(len(ids)) < 0.5 * self.breadth)
-        self.arrays.fast[ids] = fast
-        self.arrays.direction[ids] = np.where(backwards, -1.0, 1.0)
-        self.resample(env_ids, terrain_type)
+        chances = self._uniform(len(worlds)), self._uniform(len(worlds))
+        turn_round(
+            self.given(worlds), self.given(terrain_type), self.speed_range, *chances,
+            self.config.fast_fraction * self.breadth, 0.5 * self.breadth, self.arrays,
+        )  # fmt: skip
+        self.resample(worlds, terrain_type)
 
-    def resample(self, env_ids: Tensor, terrain_type: Tensor) -> None:
-        ids, c, own = env_ids.numpy(), self.config, self.arrays
-        if self.fixed or len(ids) == 0:
+    def roam(self, worlds: Tensor, terrain_type: Tensor) -> Any:
+        """Which (m,) bool of these new episodes are to be walked on the apron, in any direction."""
+        share = self.config.roaming_fraction * self.breadth
+        roaming = self.given(self.full(len(worlds), dtype=torch.bool))
+        if not self.fixed and share > 0.0:
+            chance, kinds = self._uniform(len(worlds)), self.given(terrain_type)
+            set_free(self.given(worlds), kinds, chance, share, roaming, self.arrays)
+        return roaming
+
+    def resample(self, worlds: Tensor, terrain_type: Tensor) -> None:
+        n, c = len(worlds), self.config
+        if self.fixed or n == 0:
             return
-        n = len(ids)
         drawn = self._uniform(6 * n)
         draws = Draws(
             speed=drawn[:n],
             heading=drawn[n : 2 * n],
             free=drawn[2 * n : 5 * n].reshape(n, 3),
             still=drawn[5 * n :],
+            steps=self._whole(n),
         )
         ranges = Ranges(
             speed=self.speed_range,
@@ -148,82 +165,115 @@ class Commands(NamedTensors):
             straightness=max(self.breadth, STRAIGHT),
             still_share=c.zero_fraction * self.breadth,
         )
-        _resample(ids, terrain_type.numpy(), tuple(draws), tuple(ranges), tuple(own))
-        low_steps, high_steps = (self.task.control_steps(s) for s in RESAMPLE_SECONDS)
-        steps = torch.randint(low_steps, high_steps + 1, (n,), generator=self.generator)
-        own.steps_left[ids] = steps.numpy()
+        ask(self.given(worlds), self.given(terrain_type), draws, ranges, self.arrays)
 
-    def follow(self, env_ids: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
+    def follow(self, worlds: Tensor, speed: Tensor, terrain_type: Tensor) -> None:
         """Ask worlds that begin in motion, at `speed` (m,) m/s along the tile, to go on like that.
 
         Fast episodes keep the speed that was drawn, all keep their heading: walking on while turning is part
         of the course.
         """
-        if self.fixed:
-            return
-        low, high = torch.from_numpy(self.speed_range)[terrain_type[env_ids]].unbind(-1)
-        speed = torch.minimum(torch.maximum(speed, low), high)
-        moving = (speed.abs() > ZERO_THRESHOLD) & ~self.fast[env_ids]
-        chosen = env_ids[moving]
-        self.speed[chosen] = speed[moving]
-        self.direction[chosen] = speed[moving].sign()
-        self.still[chosen] = False
+        if not self.fixed:
+            kinds = self.given(terrain_type)
+            go_on(self.given(worlds), kinds, self.given(speed), self.speed_range, self.arrays)
 
     def tick(self, terrain_type: Tensor) -> None:
         """One control step has passed."""
+        if self.device is not None:
+            self.steps_left -= 1
+            self.resample(self.steps_left <= 0, terrain_type)
+            return
         due = run_down(self.arrays.steps_left)
         if len(due):
             self.resample(torch.from_numpy(due), terrain_type)
 
-    def current(
-        self, yaw: np.ndarray, lateral: np.ndarray, omnidirectional: Tensor, env_ids: Tensor | None = None
-    ) -> np.ndarray:
+    def current(self, yaw: Any, lateral: Any, omnidirectional: Tensor, worlds: Tensor | None = None) -> Any:
         """`now`, renewed for these worlds, by default all.
 
         yaw (n,): where the bases head; lateral (n,): m from the tile's middle line.
         omnidirectional (n,) bool: worlds where `free` counts.
         """
-        worlds = self._everywhere if env_ids is None else env_ids.numpy()
+        chosen = self.everywhere if worlds is None else self.given(worlds)
         steering = Steering(gain=HEADING_GAIN, fastest=MAX_YAW_RATE, look_ahead=self.look_ahead)
-        asked = tuple(self.arrays)
-        _current(worlds, yaw, lateral, omnidirectional.numpy(), asked, tuple(steering), self.now)
+        steer(chosen, yaw, lateral, self.given(omnidirectional), self.arrays, steering, self.now)
         return self.now
 
-    def _uniform(self, *shape: int) -> np.ndarray:
-        return torch.rand(shape, generator=self.generator).numpy()
+    def _uniform(self, *shape: int) -> Any:
+        at = self.device or "cpu"
+        return self.given(torch.rand(shape, generator=self.generator, device=at))
+
+    def _whole(self, count: int) -> Any:
+        """(count,) control steps until the next command."""
+        low, high = (self.task.control_steps(seconds) for seconds in RESAMPLE_SECONDS)
+        at, kind = self.device or "cpu", torch.long if self.device is None else torch.int32
+        drawn = torch.randint(low, high + 1, (count,), generator=self.generator, device=at, dtype=kind)
+        return self.given(drawn)
 
 
-@njit(cache=True, nogil=True)
-def _resample(worlds, terrain_type, draws, ranges, asked):
-    drawn, within, own = Draws(*draws), Ranges(*ranges), Asked(*asked)
-    for k in range(len(worlds)):
-        i = worlds[k]
-        kind, fast = terrain_type[i], own.fast[i]
-        low, high = within.speed[kind, 0], within.speed[kind, 1]
-        # Walked backwards, a slope has its negative speeds, counted from zero.
-        fastest, floor = (high, max(low, 0.0)) if own.direction[i] > 0 else (-low, 0.0)
-        floor = max(floor, FAST * fastest if fast else within.slowest)
-        own.speed[i] = (floor + (fastest - floor) * drawn.speed[k]) * own.direction[i]
-        low, high = within.heading[kind, 0], within.heading[kind, 1]
-        share = ONWARD if fast else within.straightness
-        own.heading[i] = (low + (high - low) * drawn.heading[k]) * share
+@per_world(None, None, None, None, None, None, Asked)
+def turn_round(terrain_type, speed_range, fast_chance, back_chance, fast_share, back_share, own, i, k):
+    """Whether an episode asks for a fast walk, or for one backwards where a slope allows it."""
+    fast = fast_chance[k] < fast_share
+    backwards = not fast and speed_range[int(terrain_type[i]), 0] < 0.0 and back_chance[k] < back_share
+    own.fast[i] = fast
+    own.direction[i] = -1.0 if backwards else 1.0
+
+
+@per_world(None, None, None, None, Asked)
+def set_free(terrain_type, chance, share, roaming, own, i, k):
+    roaming[k] = chance[k] < share and int(terrain_type[i]) == SLOPE
+    if roaming[k]:
+        own.direction[i] = 1.0
+
+
+@per_world(None, Draws, Ranges, Asked)
+def ask(terrain_type, drawn, within, own, i, k):
+    kind = int(terrain_type[i])
+    fast = own.fast[i]
+    forward = own.direction[i] > 0.0
+    low = within.speed[kind, 0]
+    high = within.speed[kind, 1]
+    # Walked backwards, a slope has its negative speeds, counted from zero.
+    fastest = high if forward else -low
+    floor = max(low, 0.0) if forward else 0.0
+    floor = max(floor, FAST * fastest if fast else within.slowest)
+    own.speed[i] = (floor + (fastest - floor) * drawn.speed[k]) * own.direction[i]
+    left = within.heading[kind, 0]
+    right = within.heading[kind, 1]
+    share = ONWARD if fast else within.straightness
+    own.heading[i] = (left + (right - left) * drawn.heading[k]) * share
+    for axis in range(3):
+        least = within.free[axis, 0]
+        own.free[i, axis] = least + (within.free[axis, 1] - least) * drawn.free[k, axis]
+    own.still[i] = drawn.still[k] < within.still_share and not fast
+    own.steps_left[i] = drawn.steps[k]
+
+
+@per_world(None, None, None, Asked)
+def go_on(terrain_type, speed, speed_range, own, i, k):
+    kind = int(terrain_type[i])
+    asked = min(max(speed[k], speed_range[kind, 0]), speed_range[kind, 1])
+    if abs(asked) > ZERO_THRESHOLD and not own.fast[i]:
+        own.speed[i] = asked
+        own.direction[i] = 1.0 if asked > 0.0 else -1.0
+        own.still[i] = False
+
+
+@per_world(None, None, None, Asked, Steering)
+def steer(yaw, lateral, omnidirectional, own, c, out, i, k):
+    if own.still[i]:
         for axis in range(3):
-            low, high = within.free[axis, 0], within.free[axis, 1]
-            own.free[i, axis] = low + (high - low) * drawn.free[k, axis]
-        own.still[i] = drawn.still[k] < within.still_share and not fast
-
-
-@njit(cache=True, nogil=True)
-def _current(worlds, yaw, lateral, omnidirectional, asked, steering, out):
-    own, c = Asked(*asked), Steering(*steering)
-    for i in worlds:
-        if own.still[i]:
-            out[i] = 0.0
-        elif omnidirectional[i]:
-            out[i] = own.free[i]
-        else:
-            # Along the tile, as the base sees it, and a turn towards the heading asked for.
-            aside = -lateral[i] / c.look_ahead if c.look_ahead > 0.0 else 0.0
-            forward = own.speed[i] / math.hypot(1.0, aside)
-            out[i, 0], out[i, 1] = into_yaw(yaw[i], forward, aside * abs(forward))
-            out[i, 2] = min(max(c.gain * wrap(own.heading[i] - yaw[i]), -c.fastest), c.fastest)
+            out[i, axis] = 0.0
+    elif omnidirectional[i]:
+        for axis in range(3):
+            out[i, axis] = own.free[i, axis]
+    else:
+        # Along the tile, as the base sees it, and a turn towards the heading asked for.
+        aside = float(0.0)
+        if c.look_ahead > 0.0:
+            aside = -lateral[i] / c.look_ahead
+        forward = own.speed[i] / hypot(1.0, aside)
+        x, y = into_yaw(yaw[i], forward, aside * abs(forward))
+        out[i, 0] = x
+        out[i, 1] = y
+        out[i, 2] = min(max(c.gain * wrap(own.heading[i] - yaw[i]), -c.fastest), c.fastest)

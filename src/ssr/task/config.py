@@ -27,6 +27,9 @@ class CommandConfig:
     lateral_speed: Speeds = (-0.4, 0.4)  #: m/s, to the left on the apron
     yaw_rate: Speeds = (-1.2, 1.2)  #: rad/s, on the apron
     zero_fraction: Share = 0.2
+    roaming_fraction: Share = 0.0
+    """Share of episodes on flat ground and slopes that begin on the apron, with the commands of Table 5; like
+    the rest of Table 4, a beginner meets less of them."""
     fast_fraction: Share = 0.0
     """Share of episodes that ask for a fast walk straight on for as long as they stay on the tile; like the
     rest of Table 4, a beginner meets less of them."""
@@ -63,6 +66,8 @@ class BootstrapConfig:
     """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
     progress: Weight = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
+    lasting_progress: Weight = 0.0
+    """Least weight of that row, which stays when the rest has faded; so does the end of who stands still."""
     stepping: Weight = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target
     imitation: Weight = 0.0  #: weight of joints near the reference motion, see `ssr.task.imitation`
     posture_relief: Share = 0.0  #: share taken off orientation, height, angular-velocity and yaw terms

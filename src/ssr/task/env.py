@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +18,13 @@ from ssr.machine import cores
 from ssr.physics.engines import make_simulator
 from ssr.physics.loose import loose_shapes, tops
 from ssr.physics.readout import Reading
-from ssr.physics.simulator import Dynamics, ResetPose
+from ssr.physics.simulator import Dynamics, ResetPose, Simulator
 from ssr.physics.world import PhysicsConfig
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 from ssr.task import saving, starts
 from ssr.task.clocks import run_down
-from ssr.task.commands import Commands
+from ssr.task.commands import WIDE, Commands
 from ssr.task.config import TaskConfig
 from ssr.task.gait import Gait
 from ssr.task.imitation import Imitation
@@ -41,9 +42,12 @@ from ssr.terrain.making import TILE_POOL
 from ssr.terrain.settings import SLOPE
 from ssr.terrain.tile import LooseBox, Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
+from ssr.vision.scan import SCAN_SIZE, scan_offsets, scans_of
 
 
 class TraversalEnv:
+    at: torch.device | None = None  #: where the rules of the task run; None: on the host, compiled by Numba
+
     def __init__(
         self,
         robot: RobotSpec,
@@ -59,30 +63,31 @@ class TraversalEnv:
         references: starts.References | None = None,
         bank: TileSource | None = None,
         loose: Sequence[LooseBox] = (),
+        scan: bool = False,
     ) -> None:
-        """loose: bodies that lie about in every world, as many and as large on every tile."""
+        """loose: bodies that lie about in every world, as many and as large on every tile; scan: observations
+        hold a wide map of exact heights."""
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
         physics = physics or PhysicsConfig()
         self.substeps = self.config.substeps(physics.timestep)  #: physics steps per control step
         threads = threads or cores()
         self.layouts = layouts(robot)
-        self.generator = torch.Generator().manual_seed(seed)
-        self.simulator = make_simulator(
-            robot, num_envs, pool=pool, config=physics, threads=threads, device=device, loose=loose
-        )
+        self.device = self.at or torch.device("cpu")  #: of all that it takes and gives, wherever physics is
+        self.generator = torch.Generator(self.device).manual_seed(seed)
+        self.simulator = self._simulator(pool, physics, threads, device, loose)
         self.loose = np.array([item.box.half for item in loose]).reshape(-1, 3)  #: half extents, m
-        self.device = torch.device("cpu")  #: of all that it takes and gives, wherever physics is
-        self.field = TerrainField(num_envs, pool + len(loose))
+        self.field = TerrainField(num_envs, pool + len(loose), self.device)
         self.shown = self.field  #: the ground that the camera sees; another field deceives it
         self.bank = TileBank(self.config.terrain, seed) if bank is None else bank
-        self.references = references
+        self.references, self.scanning = references, scan
         self.camera = None
         if camera is not None:
             self.camera = DepthCamera(
                 robot, num_envs, camera, generator=self.generator, threads=threads,
-                links=self.simulator.link_names, beside=loose_shapes(loose),
+                links=self.simulator.link_names, beside=loose_shapes(loose), device=self.device,
             )  # fmt: skip
-        self.ramp = 1.0  #: how much of the randomization is on
+        self.ramp = 1.0  #: how far it is from a beginner's task to the whole one
+        self.share = 1.0  #: of the randomization that is on
         self.set_bootstrap(1.0)
         self.luck: list[torch.Generator] | None = None
         """One generator per world, if what a world meets must not depend on its neighbours. The camera's
@@ -90,8 +95,19 @@ class TraversalEnv:
         self._read_robot()
         self._allocate()
 
+    def _simulator(
+        self, pool: int, physics: PhysicsConfig, threads: int, device: str, loose: Sequence[LooseBox]
+    ) -> Simulator:
+        return make_simulator(
+            self.robot, self.num_envs, pool=pool, config=physics, threads=threads, device=device, loose=loose
+        )
+
     def _read_robot(self) -> None:
         values = lambda field: np.array(self.robot.values(field), dtype=np.float32)
+        self.default: Any
+        self.action_scale: Any
+        self.kp: Any
+        self.kd: Any
         self.default, self.action_scale = values("default"), values("action_scale")
         self.kp, self.kd = values("kp"), values("kd")
         self.limits = limits_of(self.robot)
@@ -99,24 +115,25 @@ class TraversalEnv:
     def _allocate(self) -> None:
         n, joints = self.num_envs, len(self.robot.joints)
         config = self.config
-        self._noise = noise_widths(self.layouts.proprioception, config.noise).numpy()
-        self.commands = Commands(n, config, self.generator)
-        self.gait = Gait(n)
-        self.progress = Progress(n, config)
+        self._noise: Any = noise_widths(self.layouts.proprioception, config.noise).numpy()
+        self.commands = Commands(n, config, self.generator, self.at)
+        self.gait = Gait(n, self.at)
+        self.progress = Progress(n, config, self.at)
         track = None if self.references is None else self.references.track
-        self.imitation = Imitation(n, joints, track, config.control_period)
+        self.imitation = Imitation(n, joints, track, config.control_period, self.at)
         self.dynamics: Dynamics | None = None
-        self.gains = np.zeros((2, n, joints), dtype=np.float32)  #: kp, kd as they act
-        self.proprioception = torch.zeros(n, self.layouts.proprioception.size)  #: clean
-        self.privileged = torch.zeros(n, self.layouts.privileged.size)
-        self.history = torch.zeros(n, config.history, self.layouts.proprioception.size)
+        zeros, given = lambda *shape, **kind: torch.zeros(*shape, device=self.device, **kind), self.gait.given
+        self.gains = given(zeros(2, n, joints))  #: kp, kd as they act
+        self.proprioception = zeros(n, self.layouts.proprioception.size)  #: clean
+        self.privileged = zeros(n, self.layouts.privileged.size)
+        self.history = zeros(n, config.history, self.layouts.proprioception.size)
         # actions[:, 0] is the newest; long enough for the longest delay and for a_{t-2}
-        self.actions = torch.zeros(n, max(3, config.randomization.action_delay[1] + 1), joints)
-        self.delay = torch.zeros(n, dtype=torch.long)
-        self.steps_to_push = torch.zeros(n, dtype=torch.long)
+        self.actions = zeros(n, max(3, config.randomization.action_delay[1] + 1), joints)
+        self.delay = zeros(n, dtype=torch.long)
+        self.steps_to_push = zeros(n, dtype=torch.long)
         self.bad_worlds = 0  #: worlds that went non-finite so far
         self.bad_actions = 0  #: actions that were not finite, since the start of the process
-        self.arrays = SimpleNamespace(**{name: getattr(self, name).numpy() for name in saving.IN_PLACE})
+        self.arrays = SimpleNamespace(**{name: given(getattr(self, name)) for name in saving.IN_PLACE})
         readout, command, actions = self.simulator.readout, self.commands.now, self.arrays.actions
         self.senses = Senses(
             self.robot, self.layouts, readout, self.field, command, actions[:, 0], self.gait.arrays.contact
@@ -124,9 +141,9 @@ class TraversalEnv:
         offset = self.robot.base_height_offset
         followed = self.imitation.arrays.now
         self.moments = Moments(readout.reading, self.gait, command, actions, followed, config, offset)
-        self._everywhere = torch.arange(n)
-        self._depth = torch.zeros(n, 36, 36)
-        self._fresh = torch.ones(n, dtype=torch.bool)
+        self._everywhere = torch.arange(n, device=self.device)
+        self._depth = zeros(n, 36, 36)
+        self._fresh = torch.ones(n, dtype=torch.bool, device=self.device)
 
     @property
     def levels(self) -> Tensor:
@@ -151,8 +168,10 @@ class TraversalEnv:
         return self.field.type
 
     def set_ramp(self, value: float) -> None:
-        """Share of the randomization that new episodes draw from; commands widen faster, see `Commands`."""
+        """How far the way from a beginner's task to the whole one is: commands widen up to WIDE, then the
+        randomization rises."""
         self.ramp = float(min(max(value, 0.0), 1.0))
+        self.share = max(self.ramp - WIDE, 0.0) / (1.0 - WIDE)
         self.commands.widen(self.ramp)
 
     def set_bootstrap(self, value: float) -> None:
@@ -163,7 +182,7 @@ class TraversalEnv:
     def reset(self) -> Observation:
         """Every world starts anew; levels stay as they are."""
         self.progress.forget()
-        return self.restart(torch.ones(self.num_envs, dtype=torch.bool))
+        return self.restart(torch.ones(self.num_envs, dtype=torch.bool, device=self.device))
 
     # ---- one control step -------------------------------------------------------------------------------
 
@@ -175,28 +194,26 @@ class TraversalEnv:
         sound = torch.isfinite(action).all(-1)
         target = self._target(torch.where(sound.unsqueeze(-1), action, 0.0))
         self._push()
-        self.simulator.step(torch.from_numpy(target), self.substeps)
+        self.simulator.step(target, self.substeps)
         self._follow_loose()
         state = self._read()
-        state.finite[~sound.numpy()] = False
-        self.bad_actions += len(sound) - int(sound.sum())
+        self._doubt(state, sound)
         self.gait.update(state)
         self.progress.tick(state, self.field, self.commands)
         self._command(state)
         self._follow(state)
         reward, terms = self._rewards(state, target)
-        patient = self.bootstrap == 0.0
+        patient = self.bootstrap == 0.0 and self.config.bootstrap.lasting_progress == 0.0
         ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
         if self.config.terrain.falls_demote:
-            at_fault = ending.terminated.numpy() & state.finite & (self.field.arrays.type != SLOPE)
-            self.progress.failed.numpy()[:] = at_fault
+            sound = torch.as_tensor(state.finite)
+            self.progress.failed.copy_(ending.terminated & sound & (self.field.type != SLOPE))
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
         self._command(state)
-        privileged = np.empty(self.privileged.shape, np.float32)
-        self.senses.privileged(self._everywhere.numpy(), privileged)
-        self.privileged = torch.from_numpy(privileged)
-        self.proprioception = _own(privileged[:, : self.senses.measured])
+        self.privileged = torch.empty_like(self.privileged)
+        self.senses.privileged(self.gait.everywhere, self.privileged)
+        self.proprioception = self.privileged[:, : self.senses.measured].clone()
         return Transition(
             reward=reward,
             terms=terms,
@@ -205,14 +222,14 @@ class TraversalEnv:
             valid=_own(state.finite),
             privileged=self.privileged,
             proprioception=self.proprioception,
-            amp_frame=torch.from_numpy(self.senses.amp_frame()),
+            amp_frame=self.senses.amp_frame(),
             feet=self._feet(state),
             base_position=_own(state.base_position),
             base_yaw=_own(state.yaw),
-            terrain_type=_own(self.field.arrays.type),
-            level=_own(self.progress.arrays.level),
+            terrain_type=self.field.type.clone(),
+            level=_own(self.progress.arrays.level).long(),
             omnidirectional=_own(self.progress.arrays.omnidirectional),
-            power=torch.from_numpy(np.abs(state.applied_torque * state.joint_velocity).sum(-1)),
+            power=torch.as_tensor(abs(state.applied_torque * state.joint_velocity).sum(-1)),
         )
 
     def restart(self, ended: Tensor) -> Observation:
@@ -222,7 +239,10 @@ class TraversalEnv:
             self._begin(group)
         self._see(env_ids)
         chance = self._rand(self._everywhere, *self._noise.shape).numpy()
-        remember(self.arrays.history, self.proprioception.numpy(), self._noise, chance, ended.numpy())
+        remember(
+            self._everywhere.numpy(), self.arrays.history, self.proprioception.numpy(), self._noise, chance,
+            ended.numpy(),
+        )  # fmt: skip
         return self.observation()
 
     def observation(self) -> Observation:
@@ -233,6 +253,7 @@ class TraversalEnv:
             depth_fresh=self._fresh.clone(),
             privileged=self.privileged.clone(),
             guide=self._guide(),
+            scan=self._scan(),
         )
 
     def _guide(self) -> Tensor:
@@ -240,15 +261,31 @@ class TraversalEnv:
             return torch.zeros(self.num_envs, 0)
         return torch.from_numpy((self.imitation.arrays.soon - self.default) / self.action_scale)
 
+    def _scan(self) -> Tensor:
+        if not self.scanning:
+            return torch.zeros(self.num_envs, 0)
+        state, ground = self.simulator.readout.reading, self.field.arrays
+        drop = self.robot.base_height_target - self.robot.base_height_offset
+        out = np.empty((self.num_envs, SCAN_SIZE), dtype=np.float32)
+        scans_of(
+            ground.facets, ground.facet_count, state.base_position, state.yaw, scan_offsets(), drop, out
+        )  # fmt: skip
+        return torch.from_numpy(out)
+
     # ---- parts of a step --------------------------------------------------------------------------------
 
-    def _target(self, action: Tensor) -> np.ndarray:
+    def _target(self, action: Tensor) -> Tensor:
         """Joint targets (n, J) rad of the action that arrives now; `action` becomes the newest."""
         actions = self.arrays.actions
         actions[:, 1:] = actions[:, :-1]
         actions[:, 0] = action.numpy()
         delayed = actions[self._everywhere.numpy(), self.arrays.delay]
-        return self.default + self.action_scale * delayed
+        return torch.from_numpy(self.default + self.action_scale * delayed)
+
+    def _doubt(self, state: Reading, sound: Tensor) -> None:
+        """Worlds whose action was not `sound` (n,) are invalid."""
+        state.finite[~sound.numpy()] = False
+        self.bad_actions += len(sound) - int(sound.sum())
 
     def _push(self) -> None:
         late = run_down(self.arrays.steps_to_push)
@@ -257,7 +294,7 @@ class TraversalEnv:
         due = torch.from_numpy(late)
         low, high = self.config.randomization.push_velocity
         velocity = torch.zeros(len(due), 3)
-        velocity[:, :2] = (low + (high - low) * self._rand(due, 2)) * self.ramp
+        velocity[:, :2] = (low + (high - low) * self._rand(due, 2)) * self.share
         self.simulator.push(due, velocity)
         self.steps_to_push[due] = self.config.control_steps(PUSH_INTERVAL)
 
@@ -280,17 +317,17 @@ class TraversalEnv:
         lateral = state.base_position[:, 1]
         self.commands.current(state.yaw, lateral, self.progress.omnidirectional, env_ids)
 
-    def _rewards(self, state: Reading, target: np.ndarray) -> tuple[Tensor, Terms]:
+    def _rewards(self, state: Reading, target: Tensor) -> tuple[Tensor, Terms]:
         """r^l · dt (n,), and its terms before · dt."""
-        moment = self.moments.work_out(target, self.gains)
-        terms, total = weighted_terms(moment, self.limits, self._weights)
-        paid(total, state.finite, self.config.control_period)
-        return torch.from_numpy(total), terms
+        moment = self.moments.work_out(self.gait.given(target), self.gains)
+        terms, total = weighted_terms(moment, self.limits, self._weights, self.gait.everywhere)
+        paid(self.gait.everywhere, total, state.finite, self.config.control_period)
+        return torch.as_tensor(total), terms
 
     def _follow(self, state: Reading, begun: Tensor | None = None) -> None:
         """Renew the reference motion that all worlds, or those that have just `begun`, should be in."""
         if self.imitates:
-            self.imitation.advance(state, self.commands.now, self.field.arrays.type, begun)
+            self.imitation.advance(state, self.commands.now, self.field.type, begun)
 
     @property
     def imitates(self) -> bool:
@@ -322,7 +359,7 @@ class TraversalEnv:
         """Draw (or take) new dynamics, delays and push times for these worlds."""
         config, joints = self.config.randomization, len(self.robot.joints)
         bodies, ids = len(self.simulator.body_names), env_ids.numpy()
-        drawn = dynamics or draw_dynamics(len(ids), bodies, joints, config, self.ramp, self.generator)
+        drawn = dynamics or draw_dynamics(len(ids), bodies, joints, config, self.share, self.generator)
         self.simulator.randomize(env_ids, drawn)
         if self.dynamics is None:
             self.dynamics = draw_dynamics(self.num_envs, bodies, joints, config, 0.0, self.generator)
@@ -331,7 +368,7 @@ class TraversalEnv:
         self._set_gains(env_ids, drawn)
         draw = lambda low, high: torch.randint(low, high + 1, ids.shape, generator=self.generator).numpy()
         low, high = config.action_delay
-        longest = low + round(self.ramp * (high - low))
+        longest = low + round(self.share * (high - low))
         kept = len(config.delays_in_turn) > 0
         self.arrays.delay[ids] = np.minimum(self._in_turn(ids), longest) if kept else draw(low, longest)
         self.arrays.steps_to_push[ids] = draw(1, self.config.control_steps(PUSH_INTERVAL))
@@ -366,8 +403,9 @@ class TraversalEnv:
             pose = starts.choose(taken, reference, pose)
             self.imitation.begin(env_ids, torch.where(taken, frame, -1))
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
+        roaming = self.commands.roam(env_ids, self.field.type)
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
-        return starts.set_down(pose, env_ids, self.field, backwards, starts.LATERAL * noise())
+        return starts.set_down(pose, env_ids, self.field, backwards, roaming, starts.LATERAL * noise())
 
     def start(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""
@@ -376,16 +414,14 @@ class TraversalEnv:
         self._follow_loose()
         self.arrays.actions[ids] = 0.0
         state = self._read(env_ids)
-        base, sole = state.base_position[ids], state.sole_position[ids]
-        self.gait.restart(env_ids, base[:, 2] - sole[..., 2].min(-1))
-        self.progress.restart(env_ids, base[:, 0])
+        self.gait.restart(env_ids, state)
+        self.progress.restart(env_ids, state, self.field)
         self._command(state, env_ids)
         self._follow(state, env_ids)
         # Copies: a transition speaks of the states reached, and keeps doing so.
-        privileged = self.privileged.numpy().copy()
-        self.senses.privileged(ids, privileged)
-        self.privileged = torch.from_numpy(privileged)
-        self.proprioception = _own(privileged[:, : self.senses.measured])
+        self.privileged = self.privileged.clone()
+        self.senses.privileged(ids, self.privileged)
+        self.proprioception = self.privileged[:, : self.senses.measured].clone()
 
     def _see(self, restarted: Tensor) -> None:
         if self.camera is None:
@@ -393,7 +429,7 @@ class TraversalEnv:
         position, quaternion = self.simulator.link_poses()
         for group in self._groups(restarted):
             self.camera.generator = self.generator
-            self.camera.reset(group, self.shown, position, quaternion, self.ramp)
+            self.camera.reset(group, self.shown, position, quaternion, self.share)
         self._fresh = self.camera.capture(self.shown, position, quaternion)
         self._depth = self.camera.image
 
@@ -422,6 +458,6 @@ class TraversalEnv:
         saving.restore(self, state)
 
 
-def _own(array: np.ndarray) -> Tensor:
-    """What the array says now, as a tensor that stays so."""
-    return torch.from_numpy(array.copy())
+def _own(array: Any) -> Tensor:
+    """What an array, or a device's tensor, says now, as a tensor that stays so."""
+    return array.clone() if isinstance(array, Tensor) else torch.from_numpy(array.copy())

@@ -7,13 +7,13 @@ next one is looked for. So nobody needs a phase: wherever a robot is, it is told
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.per_world import compiled, per_world, square
 from ssr.physics.readout import Reading
 from ssr.task.saving import NamedTensors
 
@@ -22,6 +22,7 @@ LEAD = 0.06  #: s by which joints lag behind their targets
 THINNED = 2  #: every so many-th frame is looked at
 VELOCITY_WEIGHT = 0.1  #: s, rad/s of a joint against rad
 COMMAND_WEIGHT = 2.0  #: s/m, m/s of the command against rad
+FAR = 1e30  #: rad², farther than any pose from another
 TURN_WEIGHT = 0.7  #: s, rad/s of the commanded turn against rad
 
 
@@ -45,72 +46,96 @@ class Followed(NamedTuple):
     soon: np.ndarray  #: (n, J) joint positions `LEAD` later, rad
 
 
+class Spans(NamedTuple):
+    """Control steps."""
+
+    stretch: int  #: followed before the nearest pose is looked for anew
+    lead: int  #: by which joints lag behind their targets
+
+
 class Imitation(NamedTensors):
     """Keeps, for n worlds, the reference pose each should be in."""
 
     ARRAYS, TENSORS = Followed, Followed._fields
 
     def __init__(
-        self, num_envs: int, joints: int, track: ReferenceTrack | None, control_period: float
+        self,
+        num_envs: int,
+        joints: int,
+        track: ReferenceTrack | None,
+        control_period: float,
+        device: torch.device | None = None,
     ) -> None:
-        self.track, self.stretch = track, max(1, round(STRETCH / control_period))
-        self.frame = torch.full((num_envs,), -1, dtype=torch.long)
-        self.left = torch.zeros(num_envs, dtype=torch.long)
-        self.now = torch.zeros(num_envs, joints)
-        self.soon = torch.zeros(num_envs, joints)
-        self.lead = max(1, round(LEAD / control_period))
-        self._everywhere = np.arange(num_envs)
+        self.device = device
+        steps = lambda seconds: max(1, round(seconds / control_period))
+        self.spans = Spans(stretch=steps(STRETCH), lead=steps(LEAD))
+        self.track = track if track is None or device is None else _on(track, device)
+        self.frame = self.full(num_envs, value=-1, dtype=torch.long)
+        self.left = self.full(num_envs, dtype=torch.long)
+        self.now = self.full(num_envs, joints)
+        self.soon = self.full(num_envs, joints)
 
-    def begin(self, env_ids: Tensor, frame: Tensor) -> None:
+    def begin(self, worlds: Tensor, frame: Tensor) -> None:
         """Worlds that begin in these frames (m,) of the track; -1 where they begin elsewhere."""
-        self.frame[env_ids] = frame
-        self.left[env_ids] = self.stretch
+        if self.device is None:
+            self.frame[worlds] = frame
+            self.left[worlds] = self.spans.stretch
+        else:
+            self.frame.copy_(torch.where(worlds, frame.to(self.frame), self.frame))
+            self.left.masked_fill_(worlds, self.spans.stretch)
 
     def advance(
-        self, state: Reading, command: np.ndarray, terrain_type: np.ndarray, begun: Tensor | None = None
+        self, state: Reading, command: Any, terrain_type: Tensor, begun: Tensor | None = None
     ) -> None:
         """One control step has passed; or none, in the worlds that have just `begun`."""
         if self.track is None:
             return
-        worlds, steps = (self._everywhere, 1) if begun is None else (begun.numpy(), 0)
-        _advance(
-            worlds, steps, state.joint_position, state.joint_velocity, command, terrain_type,
-            tuple(self.track), (self.stretch, self.lead), tuple(self.arrays),
-        )  # fmt: skip
+        worlds, steps = (self.everywhere, 1) if begun is None else (self.given(begun), 0)
+        moving = (state.joint_position, state.joint_velocity, command, self.given(terrain_type))
+        advance(worlds, steps, *moving, self.track, self.spans, self.arrays)
 
 
-@njit(cache=True, nogil=True)
-def _advance(worlds, steps, position, velocity, command, terrain_type, track, spans, followed):
-    reference, own = ReferenceTrack(*track), Followed(*followed)
-    stretch, lead = spans
-    for i in worlds:
-        frame = own.frame[i]
-        if frame < 0 or own.left[i] < steps or frame + steps > reference.end[frame]:
-            own.frame[i] = _nearest(position[i], velocity[i], command[i], terrain_type[i], reference)
-            own.left[i] = stretch
-        else:
-            own.frame[i] = frame + steps
-            own.left[i] -= steps
-        frame = own.frame[i]
-        own.now[i] = reference.position[frame]
-        own.soon[i] = reference.position[min(frame + lead, reference.end[frame])]
+def _on(track: ReferenceTrack, device: torch.device) -> ReferenceTrack:
+    """The track as tensors there."""
+    tensors = [torch.from_numpy(part) for part in track]
+    whole = [t.int() if t.dtype == torch.int64 else t for t in tensors]
+    return ReferenceTrack(*(t.to(device) for t in whole))  # type: ignore[arg-type]
 
 
-@njit(cache=True, nogil=True)
-def _nearest(position, velocity, command, terrain_type, reference):
+@per_world(None, None, None, None, None, ReferenceTrack, Spans, Followed)
+def advance(steps, position, velocity, command, terrain_type, reference, spans, own, i, k):
+    frame = int(own.frame[i])
+    lost = frame < 0 or own.left[i] < steps
+    if not lost:  # a frame before the first belongs to no clip
+        lost = frame + steps > reference.end[frame]
+    if lost:
+        kind = int(terrain_type[i])
+        frame = nearest(position[i], velocity[i], command[i], kind, reference)
+        own.left[i] = spans.stretch
+    else:
+        frame = frame + steps
+        own.left[i] = own.left[i] - steps
+    own.frame[i] = frame
+    soon = min(frame + spans.lead, int(reference.end[frame]))
+    for j in range(own.now.shape[1]):
+        own.now[i, j] = reference.position[frame, j]
+        own.soon[i, j] = reference.position[soon, j]
+
+
+@compiled
+def nearest(position, velocity, command, terrain_type, reference):
     """The frame most like a pose on its way along a command."""
-    choices = reference.choices[terrain_type]
-    best, least = choices[0], np.inf
-    for k in range(0, reference.choice_count[terrain_type], THINNED):
-        frame = choices[k]
-        apart = (TURN_WEIGHT * (reference.course[frame, 2] - command[2])) ** 2
+    best, least = int(reference.choices[terrain_type, 0]), float(FAR)
+    for place in range(0, reference.choice_count[terrain_type], THINNED):
+        frame = int(reference.choices[terrain_type, place])
+        apart = float(square(TURN_WEIGHT * (reference.course[frame, 2] - command[2])))
         for axis in range(2):
-            apart += (COMMAND_WEIGHT * (reference.course[frame, axis] - command[axis])) ** 2
-        for j in range(len(position)):
+            apart += square(COMMAND_WEIGHT * (reference.course[frame, axis] - command[axis]))
+        for j in range(position.shape[0]):
             if apart >= least:
                 break
-            apart += (reference.position[frame, j] - position[j]) ** 2
-            apart += (VELOCITY_WEIGHT * (reference.velocity[frame, j] - velocity[j])) ** 2
+            apart += square(reference.position[frame, j] - position[j])
+            apart += square(VELOCITY_WEIGHT * (reference.velocity[frame, j] - velocity[j]))
         if apart < least:
             best, least = frame, apart
     return best

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+import torch
 
+from ssr.per_world import per_world
 from ssr.physics.readout import Reading
 from ssr.task.commands import ZERO_THRESHOLD
 from ssr.task.config import TaskConfig
@@ -59,38 +60,40 @@ class Moments:
         self,
         state: Reading,
         gait: Gait,
-        command: np.ndarray,
-        actions: np.ndarray,
-        reference: np.ndarray,
+        command: Any,
+        actions: Any,
+        reference: Any,
         config: TaskConfig,
         base_height_offset: float,
     ) -> None:
-        """actions (n, ≥3, J), newest first; reference (n, J) rad. All of them are the owners' arrays."""
-        n, clocks = len(command), gait.arrays
+        """command (n, 3); actions (n, ≥3, J), newest first; reference (n, J) rad. All of them are the owners'
+        arrays, or a device's tensors."""
+        n, clocks, given = len(command), gait.arrays, gait.given
         self.now = Moment(
-            velocity=np.zeros((n, 2), np.float32),
+            velocity=given(gait.full(n, 2)),
             angular_velocity=state.base_angular_velocity,
             gravity=state.gravity,
             command=command,
-            standing=np.zeros(n, np.bool_),
-            base_height=np.zeros(n, np.float32),
+            standing=given(gait.full(n, dtype=torch.bool)),
+            base_height=given(gait.full(n)),
             action=actions[:, 0],
             previous_action=actions[:, 1],
             earlier_action=actions[:, 2],
             joint_position=state.joint_position,
             joint_velocity=state.joint_velocity,
-            torque=np.zeros((n, actions.shape[2]), np.float32),
+            torque=given(gait.full(n, actions.shape[2])),
             contact=clocks.contact,
             first_contact=clocks.first_contact,
-            air_time=np.zeros((n, 2)),
+            # Multiples of a period: the host has them exactly.
+            air_time=given(gait.full(n, 2, dtype=torch.float64 if gait.device is None else torch.float32)),
             foot_velocity=state.foot_velocity,
             falling_speed=clocks.falling_speed,
             foot_force=state.foot_force,
-            foot_distance=np.zeros(n, np.float32),
-            recent_single_support=np.zeros(n, np.bool_),
+            foot_distance=given(gait.full(n)),
+            recent_single_support=given(gait.full(n, dtype=torch.bool)),
             reference_position=reference,
         )
-        self._state, self._clocks = state, clocks
+        self._everywhere, self._state, self._clocks = gait.everywhere, state, clocks
         self._numbers = Numbers(
             base_height_offset=np.float32(base_height_offset),
             zero_threshold=ZERO_THRESHOLD,
@@ -98,28 +101,31 @@ class Moments:
             single_support_window=config.control_steps(SINGLE_SUPPORT_WINDOW),
         )
 
-    def work_out(self, target: np.ndarray, gains: np.ndarray) -> Moment:
+    def work_out(self, target: Any, gains: Any) -> Moment:
         """The moment after a step towards target (n, J) rad with PD gains (2, n, J), kp and kd."""
-        _work_out(
-            target, gains, tuple(self._state), tuple(self._clocks), tuple(self._numbers), tuple(self.now)
+        work_out(
+            self._everywhere, target, gains[0], gains[1], self._state, self._clocks, self._numbers, self.now
         )
         return self.now
 
 
-@njit(cache=True, nogil=True)
-def _work_out(target, gains, state, clocks, numbers, moment):
-    now, feet, c, m = Reading(*state), FootClocks(*clocks), Numbers(*numbers), Moment(*moment)
-    kp, kd, sole = gains[0], gains[1], now.sole_position
-    for i in range(len(now.yaw)):
-        yaw, x, y, turn = now.yaw[i], m.command[i, 0], m.command[i, 1], m.command[i, 2]
-        m.standing[i] = sqrt(x * x + y * y + turn * turn) <= c.zero_threshold
-        m.velocity[i] = into_yaw(yaw, now.base_velocity[i, 0], now.base_velocity[i, 1])
-        apart = into_yaw(yaw, sole[i, 1, 0] - sole[i, 0, 0], sole[i, 1, 1] - sole[i, 0, 1])
-        m.foot_distance[i] = apart[1]
-        m.base_height[i] = feet.base_height[i] + c.base_height_offset
-        m.recent_single_support[i] = feet.since_single_support[i] <= c.single_support_window
-        for s in range(2):
-            m.air_time[i, s] = feet.landed_air_steps[i, s] * c.control_period
-        for j in range(target.shape[1]):
-            error, speed = target[i, j] - m.joint_position[i, j], m.joint_velocity[i, j]
-            m.torque[i, j] = kp[i, j] * error - kd[i, j] * speed
+@per_world(None, None, None, Reading, FootClocks, Numbers, Moment)
+def work_out(target, kp, kd, now, feet, c, m, i, k):
+    yaw = now.yaw[i]
+    sole = now.sole_position[i]
+    x = m.command[i, 0]
+    y = m.command[i, 1]
+    turn = m.command[i, 2]
+    m.standing[i] = sqrt(x * x + y * y + turn * turn) <= c.zero_threshold
+    ahead, aside = into_yaw(yaw, now.base_velocity[i, 0], now.base_velocity[i, 1])
+    m.velocity[i, 0] = ahead
+    m.velocity[i, 1] = aside
+    ahead, aside = into_yaw(yaw, sole[1, 0] - sole[0, 0], sole[1, 1] - sole[0, 1])
+    m.foot_distance[i] = aside
+    m.base_height[i] = feet.base_height[i] + c.base_height_offset
+    m.recent_single_support[i] = feet.since_single_support[i] <= c.single_support_window
+    for s in range(2):
+        m.air_time[i, s] = float(feet.landed_air_steps[i, s]) * c.control_period
+    for j in range(target.shape[1]):
+        error = target[i, j] - m.joint_position[i, j]
+        m.torque[i, j] = kp[i, j] * error - kd[i, j] * m.joint_velocity[i, j]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numba import njit
 from torch import Tensor
 
-from ssr.physics.readout import Reading, Readout
+from ssr.per_world import per_world, single
+from ssr.physics.readout import Reading
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.filling import Filling, filling
 from ssr.symmetry.layout import Layout
@@ -30,21 +31,19 @@ def noise_widths(layout: Layout, share: float) -> Tensor:
     return widths
 
 
-@njit(cache=True, nogil=True)
-def remember(history, clean, widths, chance, began):
-    """Add a noisy frame to each history (n, h, P) and drop the oldest; those `began` (n,) are full of it.
+@per_world()
+def remember(history, clean, widths, chance, began, i, k):
+    """Add a noisy frame to a history of (n, h, P) and drop the oldest; if it `began` (n,) it is full of it.
 
     clean (n, P); widths (P,) of the noise; chance (n, P) uniform in [0, 1).
     """
-    frames = history.shape[1]
-    for i in range(len(history)):
-        for f in range(frames - 1):
-            history[i, f] = history[i, f + 1]
-        for j in range(len(widths)):
-            noise = np.float32(2.0) * chance[i, j] - np.float32(1.0)
-            history[i, frames - 1, j] = clean[i, j] + widths[j] * noise
-        if began[i]:
-            history[i, : frames - 1] = history[i, frames - 1]
+    last = history.shape[1] - 1
+    for j in range(widths.shape[0]):
+        noise = single(2.0) * chance[i, j] - single(1.0)
+        newest = clean[i, j] + widths[j] * noise
+        for f in range(last):
+            history[i, f, j] = newest if began[i] else history[i, f + 1, j]
+        history[i, last, j] = newest
 
 
 class Sources(NamedTuple):
@@ -63,13 +62,14 @@ class Senses:
         self,
         robot: RobotSpec,
         layouts: Layouts,
-        readout: Readout,
+        readout: Any,
         field: TerrainField,
-        command: np.ndarray,
-        action: np.ndarray,
-        contact: np.ndarray,
+        command: Any,
+        action: Any,
+        contact: Any,
     ) -> None:
-        """command (n, 3): u; action (n, J): the newest; contact (n, 2) bool. All are their owners' arrays."""
+        """readout: a `Readout`, or a device's; command (n, 3): u; action (n, J): the newest; contact (n, 2)
+        bool. All are their owners' arrays, or the device's tensors."""
         own, whole = layouts.proprioception, layouts.privileged
         assert whole.segments[: len(own.segments)] == own.segments, (
             "privileged state begins with proprioception"
@@ -90,17 +90,34 @@ class Senses:
         privileged = filling(whole, columns)
         privileged.shift[whole.slice("joint_position")] = robot.values("default")
         drop = robot.base_height_target - robot.base_height_offset  # m from the base to level ground
+        samples = samples_of(robot.sole, drop)
+        if isinstance(readout.table, Tensor):
+            from ssr.task.privileged_warp import DevicePrivileged
+
+            self._over_tensors = DevicePrivileged(
+                readout.table, readout.reading, field, command, action, contact, samples, privileged
+            )
+            there = lambda values: torch.from_numpy(np.asarray(values)).to(readout.table.device)
+            self._amp = tuple(map(there, self.amp))
+            return
         self._state, self._ground = tuple(readout.reading), tuple(field.arrays)
         self._sources = tuple(Sources(table=readout.table, command=command, action=action, contact=contact))
-        self._samples, self._filling = tuple(samples_of(robot.sole, drop)), tuple(privileged)
+        self._samples, self._filling = tuple(samples), tuple(privileged)
 
-    def privileged(self, worlds: np.ndarray, out: np.ndarray) -> None:
-        """Write the privileged state of these (m,) worlds into their rows of out (n, S)."""
-        _privileged(worlds, self._sources, self._state, self._ground, self._samples, self._filling, out)
+    def privileged(self, worlds: Any, out: Tensor) -> None:
+        """Write the privileged state of these worlds, told as to a rule, into their rows of out (n, S)."""
+        if isinstance(worlds, Tensor):
+            self._over_tensors(worlds, out)
+            return
+        arrays = (self._sources, self._state, self._ground, self._samples, self._filling)
+        _privileged(worlds, *arrays, out.numpy())
 
-    def amp_frame(self) -> np.ndarray:
+    def amp_frame(self) -> Tensor:
         """(n, 63) one frame of the motion prior; joint positions are absolute there."""
-        return self.amp.filled(self._table)
+        if isinstance(self._table, Tensor):
+            source, shift, scale = self._amp
+            return (self._table.index_select(1, source) - shift) * scale
+        return torch.from_numpy(self.amp.filled(self._table))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.per_world import per_world
 from ssr.physics.readout import Reading
 from ssr.task.commands import Asked, Commands
 from ssr.task.config import TaskConfig
@@ -18,6 +19,7 @@ from ssr.terrain.curriculum import next_levels
 from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.settings import LEVELS
 
+FREE_WALK = 0.1  #: m/s; who is asked for less on the apron is asked to turn
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 
 
@@ -43,21 +45,23 @@ class Progress(NamedTensors):
 
     ARRAYS, TENSORS = Advance, Advance._fields
 
-    def __init__(self, num_envs: int, config: TaskConfig) -> None:
-        self.config = config
-        self.level = torch.full((num_envs,), config.terrain.first_level, dtype=torch.long)
-        self.steps = torch.zeros(num_envs, dtype=torch.long)
-        self.start_x = torch.zeros(num_envs)
-        self.covered = torch.zeros(num_envs)
-        self.commanded = torch.zeros(num_envs)
-        self.covered_before = torch.zeros(num_envs)
-        self.commanded_before = torch.zeros(num_envs)
-        self.stalled = torch.zeros(num_envs, dtype=torch.bool)
-        self.crossed = torch.zeros(num_envs, dtype=torch.bool)
-        self.omnidirectional = torch.zeros(num_envs, dtype=torch.bool)
-        self.fresh = torch.ones(num_envs, dtype=torch.bool)
-        self.reached_top = torch.zeros(num_envs, dtype=torch.bool)
-        self.failed = torch.zeros(num_envs, dtype=torch.bool)  #: the episode that just ended was too hard
+    def __init__(self, num_envs: int, config: TaskConfig, device: torch.device | None = None) -> None:
+        self.config, self.device = config, device
+        truths = lambda value=0: self.full(num_envs, value=value, dtype=torch.bool)
+        self.level = self.full(num_envs, value=config.terrain.first_level, dtype=torch.long)
+        self.steps = self.full(num_envs, dtype=torch.long)
+        self.start_x = self.full(num_envs)
+        self.covered = self.full(num_envs)
+        self.commanded = self.full(num_envs)
+        self.covered_before = self.full(num_envs)
+        self.commanded_before = self.full(num_envs)
+        self.stalled, self.crossed, self.omnidirectional = truths(), truths(), truths()
+        self.fresh, self.reached_top = truths(1), truths()
+        self.failed = truths()  #: the episode that just ended was too hard
+
+    def ground(self, field: TerrainField) -> FieldArrays:
+        """The field as rules take it."""
+        return field.arrays if self.device is None else field.tensors
 
     def forget(self) -> None:
         """The next restart neither promotes nor demotes."""
@@ -66,43 +70,66 @@ class Progress(NamedTensors):
     def tick(self, state: Reading, field: TerrainField, commands: Commands) -> None:
         """One control step has passed."""
         period, stall_distance = self.config.control_period, self.config.bootstrap.stall_distance
-        _tick(
-            tuple(state), tuple(field.arrays), tuple(commands.arrays), period, stall_distance,
-            tuple(self.arrays),
-        )  # fmt: skip
+        asked, ground = commands.arrays, self.ground(field)
+        tick(self.everywhere, state, ground, asked, period, stall_distance, self.arrays)
 
-    def next_levels(self, env_ids: Tensor, generator: torch.Generator) -> Tensor:
+    def next_levels(self, worlds: Tensor, generator: torch.Generator) -> Tensor:
         """Promote, demote or keep the levels of worlds whose episode is over."""
         facts = (self.level, self.crossed, self.covered, self.commanded, self.fresh)
-        level = next_levels(*facts, generator=generator, env_ids=env_ids, failed=self.failed)
-        self.arrays.level[env_ids.numpy()] = level.numpy()
+        level = next_levels(*facts, generator=generator, worlds=worlds, failed=self.failed)
+        if self.device is None:
+            self.arrays.level[worlds.numpy()] = level.numpy()
+        else:
+            self.level.copy_(torch.where(worlds, level, self.level))
         return level
 
-    def restart(self, env_ids: Tensor, start_x: np.ndarray) -> None:
-        """New episodes that begin at `start_x` (m,) m."""
-        ids = env_ids.numpy()
-        for name in self.TENSORS:
-            if name not in ("level", "start_x", "reached_top"):
-                getattr(self.arrays, name)[ids] = 0
-        self.arrays.start_x[ids] = start_x
-        self.failed[env_ids] = False
+    def restart(self, worlds: Tensor, state: Reading, field: TerrainField) -> None:
+        """New episodes that begin where these worlds are; behind its tile a robot is free to go anywhere."""
+        ground = self.ground(field)
+        restart(self.given(worlds), state, ground, self.arrays, self.given(self.failed))
 
 
-@njit(cache=True, nogil=True)
-def _tick(state, ground, asked, period, stall_distance, advance):
-    now, tile, command, p = Reading(*state), FieldArrays(*ground), Asked(*asked), Advance(*advance)
-    for i in range(len(now.finite)):
-        x, forward, at_top = now.base_position[i, 0], command.direction[i] > 0, p.level[i] >= LEVELS - 1
-        p.steps[i] += 1
+@per_world(Reading, FieldArrays, Asked, None, None, Advance)
+def tick(now, tile, command, period, stall_distance, p, i, k):
+    x = now.base_position[i, 0]
+    forward = command.direction[i] > 0.0
+    at_top = p.level[i] >= LEVELS - 1
+    p.steps[i] = p.steps[i] + 1
+    if not p.omnidirectional[i]:
         p.covered[i] = (x - p.start_x[i]) * command.direction[i]
-        if not command.still[i] and not p.omnidirectional[i]:
-            p.commanded[i] += abs(command.speed[i]) * period
-        further = p.commanded[i] - p.commanded_before[i]
-        p.stalled[i] = False
-        if stall_distance > 0.0 and further >= stall_distance:
-            p.stalled[i] = p.covered[i] - p.covered_before[i] < STALLED * further
-            p.covered_before[i], p.commanded_before[i] = p.covered[i], p.commanded[i]
-        p.crossed[i] |= now.finite[i] and over(x, tile.first_edge[i], tile.last_edge[i], not forward)
-        p.reached_top[i] |= p.crossed[i] and at_top
-        # Behind the hardest tile the robot is free to go anywhere on the apron.
-        p.omnidirectional[i] |= at_top and p.crossed[i] and forward and x > tile.length[i]
+        if not command.still[i]:
+            p.commanded[i] = p.commanded[i] + abs(command.speed[i]) * period
+    elif not command.still[i]:
+        u = command.free[i]
+        v = now.local_velocity[i]
+        asked_for = hypot(u[0], u[1])
+        if asked_for > FREE_WALK:
+            p.commanded[i] = p.commanded[i] + asked_for * period
+            p.covered[i] = p.covered[i] + (v[0] * u[0] + v[1] * u[1]) / asked_for * period
+    further = p.commanded[i] - p.commanded_before[i]
+    p.stalled[i] = False
+    if stall_distance > 0.0 and further >= stall_distance:
+        p.stalled[i] = p.covered[i] - p.covered_before[i] < STALLED * further
+        p.covered_before[i] = p.covered[i]
+        p.commanded_before[i] = p.commanded[i]
+    here = now.finite[i] and over(x, tile.first_edge[i], tile.last_edge[i], not forward)
+    p.crossed[i] = p.crossed[i] or here
+    p.reached_top[i] = p.reached_top[i] or (p.crossed[i] and at_top)
+    # Behind the hardest tile the robot is free to go anywhere on the apron.
+    behind = at_top and p.crossed[i] and forward and x > tile.length[i]
+    p.omnidirectional[i] = p.omnidirectional[i] or behind
+
+
+@per_world(Reading, FieldArrays, Advance)
+def restart(now, tile, p, failed, i, k):
+    p.start_x[i] = now.base_position[i, 0]
+    p.steps[i] = 0
+    p.covered[i] = 0.0
+    p.commanded[i] = 0.0
+    p.crossed[i] = False
+    p.omnidirectional[i] = p.start_x[i] > tile.length[i]
+    p.fresh[i] = False
+    p.covered_before[i] = 0.0
+    p.commanded_before[i] = 0.0
+    p.stalled[i] = False
+    failed[i] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ def effective_friction(drawn: Drawn, rule: str) -> Drawn:
 def draw_dynamics(
     count: int, bodies: int, joints: int, config: RandomizationConfig, ramp: float, generator: torch.Generator
 ) -> Dynamics:
+    """Of `count` worlds, where the generator is."""
     spans = {
         "base_added_mass": (config.added_mass, 0.0, ()),
         "base_com_offset": (config.base_com, 0.0, (3,)),
@@ -42,11 +43,14 @@ def draw_dynamics(
         "friction": (config.friction, 1.0, ()),
     }
     sizes = [count * prod(shape) for _, _, shape in spans.values()]
-    uniform, drawn, begin = torch.rand(sum(sizes), generator=generator).numpy(), {}, 0
+    at = generator.device
+    chance = torch.rand(sum(sizes), generator=generator, device=at)
+    uniform: Any = chance.numpy() if at.type == "cpu" else chance  # of few numbers arrays are made faster
+    drawn, begin = {}, 0
     for size, (name, (span, neutral, shape)) in zip(sizes, spans.items(), strict=True):
         low, high = neutral + ramp * (span[0] - neutral), neutral + ramp * (span[1] - neutral)
         part = uniform[begin : begin + size].reshape(count, *shape)
         drawn[name] = low + (high - low) * part
         begin += size
     drawn["friction"] = effective_friction(drawn["friction"], config.friction_rule)
-    return Dynamics(**{name: torch.from_numpy(values) for name, values in drawn.items()})
+    return Dynamics(**{name: torch.as_tensor(values) for name, values in drawn.items()})

@@ -1,6 +1,7 @@
 """Table 6(a): each function is one row for one world, unweighted. N is the number of policy joints.
 
 A row is called as row(m, limits, c, i): the moment, the robot's numbers, the table's parameters, the world.
+It is written for two compilers, see `ssr.per_world`.
 A new one is a function here and a weight of its name in `RewardConfig`, or in `BootstrapConfig` if it is to
 fade out. `ssr.task.row_kernel` runs all of them together.
 """
@@ -12,8 +13,8 @@ from math import exp, hypot
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ssr.per_world import compiled, square
 from ssr.robots.spec import RobotSpec
 
 IMITATION_SPREAD = 0.04  #: rad², mean squared distance at which following the reference pays 1/e
@@ -23,7 +24,7 @@ SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 class Limits(NamedTuple):
     """The robot's numbers the rows compare with, (J,) float32 each."""
 
-    default: np.ndarray
+    default_position: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     max_velocity: np.ndarray
@@ -33,10 +34,11 @@ class Limits(NamedTuple):
 
 
 def limits_of(robot: RobotSpec) -> Limits:
-    per_joint = ("default", "lower", "upper", "max_velocity", "max_torque")
-    values = {name: np.array(robot.values(name), dtype=np.float32) for name in per_joint}
+    per_joint = ("lower", "upper", "max_velocity", "max_torque")
+    values = lambda name: np.array(robot.values(name), dtype=np.float32)
     return Limits(
-        **values,
+        default_position=values("default"),
+        **{name: values(name) for name in per_joint},
         base_height_target=robot.base_height_target,
         min_foot_distance=robot.min_foot_distance,
     )
@@ -65,17 +67,14 @@ TABLE_7 = Parameters(
 
 ROWS: dict[str, Callable[..., float]] = {}  #: every row by name, in the order they are written in
 
-# Not cached, since a cache that knows a named tuple breaks when that is renamed: the kernel has them inside.
-_compiled = njit(nogil=True, error_model="numpy")
-
 
 def row(function: Callable[..., float]) -> Callable[..., float]:
     """Compile a function and enter it among `ROWS`."""
-    ROWS[function.__name__] = _compiled(function)
+    ROWS[function.__name__] = compiled(function)
     return ROWS[function.__name__]
 
 
-@_compiled
+@compiled
 def joints(m):
     return m.action.shape[1]
 
@@ -88,86 +87,90 @@ def linear_velocity_tracking(m, limits, c, i):
 
 @row
 def angular_velocity_tracking(m, limits, c, i):
-    return exp(-((m.angular_velocity[i, 2] - m.command[i, 2]) ** 2) / c.sigma_angular)
+    return exp(-square(m.angular_velocity[i, 2] - m.command[i, 2]) / c.sigma_angular)
 
 
 @row
 def orientation(m, limits, c, i):
-    return exp(-(m.gravity[i, 0] ** 2 + m.gravity[i, 1] ** 2) / c.sigma_gravity)
+    return exp(-(square(m.gravity[i, 0]) + square(m.gravity[i, 1])) / c.sigma_gravity)
 
 
 @row
 def angular_velocity_xy(m, limits, c, i):
-    return exp(-(m.angular_velocity[i, 0] ** 2 + m.angular_velocity[i, 1] ** 2) / c.sigma_angular)
+    x, y = square(m.angular_velocity[i, 0]), square(m.angular_velocity[i, 1])
+    return exp(-(x + y) / c.sigma_angular)
 
 
 @row
 def base_height(m, limits, c, i):
-    return exp(-((m.base_height[i] - limits.base_height_target) ** 2) / c.sigma_height)
+    return exp(-square(m.base_height[i] - limits.base_height_target) / c.sigma_height)
 
 
 @row
 def action_rate(m, limits, c, i):
-    total = 0.0
+    total = float(0.0)
     for j in range(joints(m)):
-        total += (m.action[i, j] - m.previous_action[i, j]) ** 2
-    return total / joints(m)
+        total += square(m.action[i, j] - m.previous_action[i, j])
+    return total / float(joints(m))
 
 
 @row
 def smoothness(m, limits, c, i):
-    total = 0.0
+    total = float(0.0)
     for j in range(joints(m)):
-        total += (m.action[i, j] - 2 * m.previous_action[i, j] + m.earlier_action[i, j]) ** 2
-    return total / joints(m)
+        total += square(m.action[i, j] - 2.0 * m.previous_action[i, j] + m.earlier_action[i, j])
+    return total / float(joints(m))
 
 
 @row
 def dof_velocity(m, limits, c, i):
-    total = 0.0
+    total = float(0.0)
     for j in range(joints(m)):
-        total += (m.joint_velocity[i, j] / limits.max_velocity[j]) ** 2
-    return total / joints(m)
+        total += square(m.joint_velocity[i, j] / limits.max_velocity[j])
+    return total / float(joints(m))
 
 
 @row
 def dof_torque(m, limits, c, i):
-    total = 0.0
+    total = float(0.0)
     for j in range(joints(m)):
-        total += (m.torque[i, j] / limits.max_torque[j]) ** 2
-    return total / joints(m)
+        total += square(m.torque[i, j] / limits.max_torque[j])
+    return total / float(joints(m))
 
 
 @row
 def dof_deviation(m, limits, c, i):
-    total = 0.0
+    total = float(0.0)
     for j in range(joints(m)):
-        total += abs(m.joint_position[i, j] - limits.default[j])
-    return total / joints(m)
+        total += abs(m.joint_position[i, j] - limits.default_position[j])
+    return total / float(joints(m))
 
 
 @row
 def dof_position_limits(m, limits, c, i):
-    outside = 0
+    outside = int(0)
     for j in range(joints(m)):
-        outside += not limits.lower[j] <= m.joint_position[i, j] <= limits.upper[j]
-    return outside / joints(m)
+        if not (limits.lower[j] <= m.joint_position[i, j] and m.joint_position[i, j] <= limits.upper[j]):
+            outside += 1
+    return float(outside) / float(joints(m))
 
 
 @row
 def dof_velocity_limits(m, limits, c, i):
-    outside = 0
+    outside = int(0)
     for j in range(joints(m)):
-        outside += abs(m.joint_velocity[i, j]) > limits.max_velocity[j]
-    return outside / joints(m)
+        if abs(m.joint_velocity[i, j]) > limits.max_velocity[j]:
+            outside += 1
+    return float(outside) / float(joints(m))
 
 
 @row
 def dof_torque_limits(m, limits, c, i):
-    outside = 0
+    outside = int(0)
     for j in range(joints(m)):
-        outside += abs(m.torque[i, j]) > limits.max_torque[j]
-    return outside / joints(m)
+        if abs(m.torque[i, j]) > limits.max_torque[j]:
+            outside += 1
+    return float(outside) / float(joints(m))
 
 
 @row
@@ -183,26 +186,26 @@ def single_support(m, limits, c, i):
 @row
 def impact_velocity(m, limits, c, i):
     """The vertical speed one step before: once in contact a foot hardly moves."""
-    total = 0.0
+    total = float(0.0)
     for s in range(2):
         if m.contact[i, s]:
-            total += m.falling_speed[i, s] ** 2
+            total += square(m.falling_speed[i, s])
     return total
 
 
 @row
 def contact_slippage(m, limits, c, i):
-    total = 0.0
+    total = float(0.0)
     for s in range(2):
         if m.contact[i, s]:
-            total += m.foot_velocity[i, s, 0] ** 2 + m.foot_velocity[i, s, 1] ** 2
+            total += square(m.foot_velocity[i, s, 0]) + square(m.foot_velocity[i, s, 1])
     return total
 
 
 @row
 def feet_air_time(m, limits, c, i):
     """Signed as printed: swings beyond the target cost."""
-    late = 0.0
+    late = float(0.0)
     for s in range(2):
         if m.first_contact[i, s]:
             late += max(m.air_time[i, s] - c.air_time_target, 0.0)
@@ -211,10 +214,11 @@ def feet_air_time(m, limits, c, i):
 
 @row
 def feet_stumble(m, limits, c, i):
-    sideways = 0.0
+    sideways = float(0.0)
     for s in range(2):
         force = m.foot_force[i, s]
-        sideways += hypot(force[0], force[1]) > 3.0 * abs(force[2])
+        if hypot(force[0], force[1]) > 3.0 * abs(force[2]):
+            sideways += 1.0
     return sideways
 
 
@@ -226,17 +230,18 @@ def feet_lateral_distance(m, limits, c, i):
 @row
 def progress(m, limits, c, i):
     """Speed along the command ÷ commanded speed, clipped to ±1; nothing where no walking is asked for."""
-    x, y = m.command[i, 0], m.command[i, 1]
-    if hypot(x, y) <= 0.1:
-        return 0.0
-    along = (m.velocity[i, 0] * x + m.velocity[i, 1] * y) / (x * x + y * y)
+    x = m.command[i, 0]
+    y = m.command[i, 1]
+    along = float(0.0)
+    if hypot(x, y) > 0.1:
+        along = (m.velocity[i, 0] * x + m.velocity[i, 1] * y) / (x * x + y * y)
     return min(max(along, -1.0), 1.0)
 
 
 @row
 def stepping(m, limits, c, i):
     """Air time beyond a shuffle, up to the target, of swings that just ended while walking is asked for."""
-    total = 0.0
+    total = float(0.0)
     for s in range(2):
         # An episode's first contact ends no swing.
         if m.first_contact[i, s] and m.air_time[i, s] > 0.0 and not m.standing[i]:
@@ -247,8 +252,8 @@ def stepping(m, limits, c, i):
 @row
 def imitation(m, limits, c, i):
     """How near the joints are to the reference motion that is followed, as far as the robot gets ahead."""
-    total = 0.0
+    total = float(0.0)
     for j in range(joints(m)):
-        total += (m.joint_position[i, j] - m.reference_position[i, j]) ** 2
-    near = exp(-total / joints(m) / IMITATION_SPREAD)
+        total += square(m.joint_position[i, j] - m.reference_position[i, j])
+    near = exp(-total / float(joints(m)) / IMITATION_SPREAD)
     return near if m.standing[i] else near * max(progress(m, limits, c, i), 0.0)

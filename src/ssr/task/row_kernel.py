@@ -1,49 +1,43 @@
-"""One kernel of all reward rows: a call per row would cost a small batch as much as its physics."""
+"""One rule of all reward rows: a call per row would cost a small batch as much as its physics."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from functools import cache
-from hashlib import sha256
 from typing import Any
 
-from numba import njit
-
+from ssr.per_world import Rule, digest
 from ssr.task import rewards
 from ssr.task.moment import Moment
 from ssr.task.rewards import ROWS, Limits, Parameters
 
-KERNEL = """
-def {kernel}(moment, limits, parameters, weights, out, total):
-    m, r, c = Moment(*moment), Limits(*limits), Parameters(*parameters)
-    for i in range(out.shape[1]):
+SOURCE = """
+def {rule}(m, limits, c, weights, out, total, i, k):
 {rows}
-        total[i] = 0.0
-        for row in range(len(weights)):
-            out[row, i] *= weights[row]
-            total[i] += out[row, i]
+    total[i] = 0.0
+    for row in range(weights.shape[0]):
+        out[row, i] = out[row, i] * weights[row]
+        total[i] = total[i] + out[row, i]
 """
 
 
 @cache
-def kernel_of(names: tuple[str, ...]) -> Callable[..., None]:
-    """run(moment, limits, parameters, weights, out, total) of these rows; the records as plain tuples.
+def rule_of(names: tuple[str, ...]) -> Rule:
+    """rule(worlds, moment, limits, parameters, weights, out, total) of these rows.
 
     It writes every row of every world times its weight (rows,) into out (rows, n) and their sum into total
     (n,).
     """
-    scope: dict[str, Any] = {name: ROWS[name] for name in names}
-    scope |= {record.__name__: record for record in (Moment, Limits, Parameters)}
-    scope["__name__"] = rewards.__name__
-    kernel = f"all_rows_{_digest(names)}"
-    rows = "\n".join(f"        out[{k}, i] = {name}(m, r, c, i)" for k, name in enumerate(names))
+    scope: dict[str, Any] = {name: ROWS[name] for name in names} | {"__name__": rewards.__name__}
+    name = f"all_rows_{_digest(names)}"
+    rows = "\n".join(f"    out[{k}, i] = {row}(m, limits, c, i)" for k, row in enumerate(names))
+    source = SOURCE.format(rule=name, rows=rows)
     # As if it stood in rewards.py: a change of that file is a change of the kernel, for Numba's cache.
-    exec(compile(KERNEL.format(kernel=kernel, rows=rows), rewards.__file__, "exec"), scope)
-    return njit(cache=True, nogil=True, error_model="numpy")(scope[kernel])
+    exec(compile(source, rewards.__file__, "exec"), scope)
+    return Rule(scope[name], (Moment, Limits, Parameters), source)
 
 
 def _digest(names: tuple[str, ...]) -> str:
-    """Of what the kernel is made of: each set of rows has its own entry in the cache."""
+    """Of what the rule is made of: each set of rows has its own entry in the cache."""
     texts = [inspect.getsource(ROWS[name]) for name in names]
-    return sha256(repr((texts, Moment._fields)).encode()).hexdigest()[:12]
+    return digest(texts, Moment._fields)

@@ -8,20 +8,23 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.per_world import per_world, single
 from ssr.physics.simulator import ResetPose
 from ssr.task.imitation import ReferenceTrack
 from ssr.task.rewards import Limits
 from ssr.terrain.field import FieldArrays, TerrainField
-from ssr.terrain.heights import heights_under
+from ssr.terrain.ground import APRON
+from ssr.terrain.heights import height_over
+from ssr.terrain.tile import ABYSS
 
 JOINT_NOISE = 0.05  #: rad, uniform about the default pose
 YAW_NOISE = 0.2  #: rad, uniform about straight ahead
 LATERAL = 0.5  #: m either side of the middle, uniform
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
-REACH = (-0.2, -0.1, 0.0, 0.1, 0.2)  #: m along the tile, where the ground is looked at
+FARTHEST, PROBES = 0.2, 5  #: m either way along the tile, and at how many points, the ground is looked at
+REACH = tuple(FARTHEST * (2 * k / (PROBES - 1) - 1) for k in range(PROBES))  #: these points, m
 
 
 class References(Protocol):
@@ -43,7 +46,7 @@ Noise = Callable[
 
 def default_pose(height: float, limits: Limits, count: int, noise: Noise) -> ResetPose:
     """The default pose, `height` m above flat ground at the origin, with noise on joints and heading."""
-    joints = limits.default + JOINT_NOISE * noise(limits.default.size)
+    joints = limits.default_position + JOINT_NOISE * noise(limits.default_position.size)
     half = YAW_NOISE * noise() / 2
     position, quaternion = np.zeros((count, 3), np.float32), np.zeros((count, 4), np.float32)
     position[:, 2] = height
@@ -59,6 +62,23 @@ def default_pose(height: float, limits: Limits, count: int, noise: Noise) -> Res
     )
 
 
+def noisy_pose(height: float, limits: Limits, noise: Callable[..., Tensor]) -> ResetPose:
+    """`default_pose` where the noise is, whose tensors are (n, *shape)."""
+    default, lower, upper = map(torch.as_tensor, limits[:3])
+    joints = default + JOINT_NOISE * noise(len(default))
+    half = YAW_NOISE * noise() / 2
+    nothing = torch.zeros_like(half)
+    zero = nothing.unsqueeze(-1).expand(-1, 3)
+    return ResetPose(
+        base_position=torch.stack((nothing, nothing, nothing + height), -1),
+        base_quaternion=torch.stack((half.cos(), nothing, nothing, half.sin()), -1),
+        base_velocity=zero,
+        base_angular_velocity=zero,
+        joint_position=torch.minimum(torch.maximum(joints, lower), upper),
+        joint_velocity=torch.zeros_like(joints),
+    )
+
+
 def choose(taken: Tensor, first: ResetPose, second: ResetPose) -> ResetPose:
     """`first` where `taken` (m,), else `second`."""
     pairs = {name: (getattr(first, name), value) for name, value in vars(second).items()}
@@ -66,25 +86,31 @@ def choose(taken: Tensor, first: ResetPose, second: ResetPose) -> ResetPose:
 
 
 def set_down(
-    pose: ResetPose, env_ids: Tensor, field: TerrainField, backwards: np.ndarray, lateral: np.ndarray
+    pose: ResetPose,
+    env_ids: Tensor,
+    field: TerrainField,
+    backwards: np.ndarray,
+    roaming: np.ndarray,
+    lateral: np.ndarray,
 ) -> ResetPose:
-    """Move poses given above flat ground at the origin to their tiles' start, or far end if `backwards`."""
+    """Move poses given above flat ground at the origin to their tiles' start, or far end if `backwards`, or
+    to the middle of the apron if `roaming`."""
     position = pose.base_position.numpy().copy()
-    _set_down(env_ids.numpy(), backwards, lateral, tuple(field.arrays), position)
+    put_down(env_ids.numpy(), backwards, roaming, lateral, field.arrays, position)
     return replace(pose, base_position=torch.from_numpy(position))
 
 
-@njit(cache=True, nogil=True)
-def _set_down(worlds, backwards, lateral, ground, position):
-    tile = FieldArrays(*ground)
-    points, heights = np.empty((len(REACH), 2), np.float32), np.empty(len(REACH), np.float32)
-    for k in range(len(worlds)):
-        i = worlds[k]
-        x = tile.length[i] - tile.start[i] if backwards[k] else tile.start[i]
-        for j in range(len(REACH)):
-            points[j, 0] = x + REACH[j]
-        points[:, 1] = lateral[k]
-        heights_under(tile.facets[i], tile.facet_count[i], points, heights)
-        position[k, 0] = x
-        position[k, 1] = lateral[k]
-        position[k, 2] += heights.max() + CLEARANCE
+@per_world(None, None, None, FieldArrays)
+def put_down(backwards, roaming, lateral, tile, position, i, k):
+    """Move a pose in position (m, 3) from above the origin to where it begins, `lateral` (m,) m aside."""
+    x = tile.length[i] - tile.start[i] if backwards[k] else tile.start[i]
+    if roaming[k]:
+        x = tile.length[i] + single(APRON / 2.0)
+    y = lateral[k]
+    highest = float(ABYSS)
+    for j in range(PROBES):
+        ahead = single(x + FARTHEST * (2.0 * float(j) / float(PROBES - 1) - 1.0))
+        highest = max(highest, height_over(tile.facets, tile.facet_count[i], i, ahead, y))
+    position[k, 0] = x
+    position[k, 1] = y
+    position[k, 2] = position[k, 2] + (highest + CLEARANCE)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from math import atan2, hypot
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.per_world import compiled, per_world
 from ssr.physics.readout import Reading
 from ssr.task.commands import Asked, Commands
 from ssr.task.config import TerminationConfig
@@ -46,50 +45,51 @@ def endings(
     patient: bool = True,
 ) -> Ending:
     """patient: standing still ends no episode."""
-    terminated, truncated = np.empty((2, len(state.finite)), np.bool_)
+    terminated, truncated = progress.full(2, len(state.finite), dtype=torch.bool)
     bounds = Bounds(
         last_step=round(config.episode_seconds / progress.config.control_period),
         patient=patient,
         once_crossed=config.once_crossed,
     )
-    tile, asked, so_far = tuple(field.arrays), tuple(commands.arrays), tuple(progress.arrays)
-    _endings(tuple(state), tile, asked, so_far, tuple(bounds), terminated, truncated)
-    return Ending(torch.from_numpy(terminated), torch.from_numpy(truncated))
+    given = (state, progress.ground(field), commands.arrays, progress.arrays, bounds)
+    end(progress.everywhere, *given, progress.given(terminated), progress.given(truncated))
+    return Ending(terminated, truncated)
 
 
-@njit(cache=True, nogil=True)
-def _endings(state, ground, asked, advance, bounds, terminated, truncated):
-    now, tile, command = Reading(*state), FieldArrays(*ground), Asked(*asked)
-    p, c = Advance(*advance), Bounds(*bounds)
-    for i in range(len(now.finite)):
-        tilted = overturned(now.gravity[i])
-        touched = now.body_force[i] > BODY_FORCE
-        sole = now.sole_position[i]
-        sunk = tile.has_pits[i] and min(sole[0, 2], sole[1, 2]) < -GAP_DEPTH
-        fell = tilted or touched or sunk or not now.finite[i]
-        gave_up = p.stalled[i] and not c.patient and not p.omnidirectional[i]
+@per_world(Reading, FieldArrays, Asked, Advance, Bounds)
+def end(now, tile, command, p, c, terminated, truncated, i, k):
+    gravity = now.gravity[i]
+    sole = now.sole_position[i]
+    tilted = overturned(gravity[0], gravity[1], gravity[2])
+    touched = now.body_force[i] > BODY_FORCE
+    sunk = int(tile.has_pits[i]) != 0 and min(sole[0, 2], sole[1, 2]) < -GAP_DEPTH
+    fell = tilted or touched or sunk or not now.finite[i]
+    gave_up = p.stalled[i] and not c.patient
 
-        x, y, length = now.base_position[i, 0], abs(now.base_position[i, 1]), tile.length[i]
-        forward = command.direction[i] > 0
-        past_end = x > length if forward else x < 0.0
-        back_out = x < -BEHIND_START if forward else x > length + BEHIND_START
-        on_apron = forward and past_end
-        half_width = tile.half_width[i]
-        aside = y > (max(APRON / 2, half_width) if on_apron else half_width)
-        outside = aside or back_out or x > length + APRON
+    x = now.base_position[i, 0]
+    y = abs(now.base_position[i, 1])
+    length = tile.length[i]
+    forward = command.direction[i] > 0.0
+    past_end = x > length if forward else x < 0.0
+    back_out = x < -BEHIND_START if forward else x > length + BEHIND_START
+    on_apron = forward and past_end
+    half_width = tile.half_width[i]
+    aside = y > (max(APRON / 2.0, half_width) if on_apron else half_width)
+    outside = aside or back_out or x > length + APRON
 
-        # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off
-        # the apron, or back onto the tile, does what it was told: that is no failure either.
-        at_top = p.level[i] >= LEVELS - 1
-        left_tile = (past_end or c.once_crossed) and p.crossed[i] and not (at_top and forward)
-        left_apron = p.omnidirectional[i] and p.crossed[i] and (outside or x < length)
-        terminated[i] = fell or gave_up or (outside and not left_tile and not left_apron)
-        truncated[i] = (p.steps[i] >= c.last_step or left_tile or left_apron) and not terminated[i]
+    # Below the top level a crossed tile ends here; backwards there is no apron to go to. Who walks off
+    # the apron, or back onto the tile, does what it was told: that is no failure either.
+    at_top = p.level[i] >= LEVELS - 1
+    stays = p.omnidirectional[i] or (at_top and forward)
+    left_tile = (past_end or c.once_crossed) and p.crossed[i] and not stays
+    left_apron = p.omnidirectional[i] and p.crossed[i] and (outside or x < length)
+    over = fell or gave_up or (outside and not left_tile and not left_apron)
+    terminated[i] = over
+    truncated[i] = (p.steps[i] >= c.last_step or left_tile or left_apron) and not over
 
 
-@njit(cache=True, nogil=True)
-def overturned(gravity: np.ndarray) -> bool:
-    """|roll| or |pitch| beyond its limit, from gravity (3,) in the base frame."""
-    gx, gy, gz = gravity[0], gravity[1], gravity[2]
-    roll, pitch = math.atan2(-gy, -gz), math.atan2(gx, math.hypot(gy, gz))
+@compiled
+def overturned(gx, gy, gz):
+    """|roll| or |pitch| beyond its limit, from gravity in the base frame."""
+    roll, pitch = atan2(-gy, -gz), atan2(gx, hypot(gy, gz))
     return abs(roll) > MAX_ROLL or abs(pitch) > MAX_PITCH

@@ -19,6 +19,9 @@ class Observation:
     privileged: Tensor  #: (n, S) privileged state s, noise-free; S = 375
     guide: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
     """(n, J) actions towards the reference motion that is followed; (n, 0) if none is."""
+    scan: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
+    """(n, 209) exact heights about the base, as `ssr.vision.scan` lays them out and in the scale
+    of the privileged state's; (n, 0) where nobody walks by them."""
 
 
 @dataclass(frozen=True, kw_only=True)

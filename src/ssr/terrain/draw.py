@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CROP_BEFORE, CROP_BEHIND = 1.0, 1.5  #: ground shown before and behind the tile (m)
 CROP_BESIDE = 0.6  #: and beside it
+APART = 0.001  #: m between the cut sides of one box and the next
 ROBOT_HEIGHT, ROBOT_RADIUS = 1.2, 0.15  #: of the upright capsule that marks the start and gives the scale
 RENDER_SIZE = (1400, 560)
 LIFT = 0.003  #: m above the ground, of lines
@@ -145,7 +146,7 @@ def _scene(tile: Tile):
     spec.visual.global_.fovy = 30
     world = spec.worldbody
     for number, box in enumerate(tile.boxes):
-        shown = _cropped(box, tile)
+        shown = _cropped(box, tile, number * APART)
         world.add_geom(
             type=mujoco.mjtGeom.mjGEOM_BOX,
             pos=shown.center,
@@ -172,12 +173,15 @@ def _scene(tile: Tile):
     return spec
 
 
-def _cropped(box: Box, tile: Tile) -> Box:
-    """The part of an upright box near the tile; a pitched one is cut in y alone, a turned one not at all."""
+def _cropped(box: Box, tile: Tile, inset: float) -> Box:
+    """The part of an upright box near the tile; a pitched one is cut in y alone, a turned one not at all.
+
+    inset (m): how much more its sides are cut, so that no two of them lie in one plane and flicker.
+    """
     if box.yaw != 0.0:
         return box
     (cx, cy, cz), (hx, hy, hz) = box.center, box.half
-    side = tile.half_width + CROP_BESIDE
+    side = tile.half_width + CROP_BESIDE - inset
     y = (max(cy - hy, -side), min(cy + hy, side))
     x = (cx - hx, cx + hx)
     if box.pitch == 0.0:

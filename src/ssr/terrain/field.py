@@ -84,6 +84,11 @@ class TerrainField:
         """The memory of the tensors on the CPU by name, for kernels; they are only ever written in place."""
         return FieldArrays(**{name: getattr(self, name).numpy() for name in FieldArrays._fields})
 
+    @cached_property
+    def tensors(self) -> FieldArrays:
+        """The tensors themselves, for rules on a device."""
+        return FieldArrays(**{name: getattr(self, name) for name in FieldArrays._fields})
+
     def place(self, env_ids: Tensor | Sequence[int], tiles: Sequence[Tile]) -> None:
         """Give world `env_ids[i]` the tile `tiles[i]`; nothing of its former tile remains."""
         ids = torch.as_tensor(env_ids, dtype=torch.int64, device=self.device)
@@ -103,6 +108,14 @@ class TerrainField:
         self._write(self.count, ids, [len(t.boxes) for t in tiles])
         self._write(self._labels, ids, [_labels(t) for t in tiles])
         self._write(self._measures, ids, [[getattr(t, name) for name in MEASURES] for t in tiles])
+
+    def take(self, chosen: Tensor, numbers: Tensor, bank: TerrainField) -> None:
+        """Give the worlds of a mask (n,) the tiles of these numbers (n,) int32 in a bank on the same device,
+        which is a field of as many worlds as it has tiles."""
+        from ssr import rows  # when first needed: importing Warp takes longer than all the rest
+
+        for name in ("facets", "facet_count", "boxes", "count", "_labels", "_measures"):
+            rows.put(chosen, numbers, getattr(bank, name), getattr(self, name))
 
     def lay_loose(self, facets: np.ndarray) -> None:
         """Let these facets (n, k, 12) of loose bodies, rows as `Tile.facets`, follow those of each tile."""
@@ -135,7 +148,7 @@ class TerrainField:
     def state_dict(self) -> dict[str, Tensor]:
         """All tiles as they lie."""
         kept = ("boxes", "count", "facets", "facet_count", "_labels", "_measures")
-        return {name: getattr(self, name).clone() for name in kept}
+        return {name: getattr(self, name).cpu().clone() for name in kept}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         for name, value in state.items():

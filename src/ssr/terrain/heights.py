@@ -13,6 +13,7 @@ import torch
 from numba import njit
 from torch import Tensor
 
+from ssr.per_world import compiled
 from ssr.terrain.tile import ABYSS, TURNED
 
 CHUNK = 32  #: points handled together on the CPU; a sole patch or a height map's row is close together
@@ -104,6 +105,24 @@ def _over_turned(facet: np.ndarray, xs: np.ndarray, ys: np.ndarray, best: np.nda
         inside = (abs(u) <= along) & (abs(v) <= across)
         height = z + slope * u
         best[i] = height if inside & (height > best[i]) else best[i]
+
+
+@compiled
+def height_over(facets, count, world, x, y):
+    """Under one point of a world: the highest of the first `count` of its facets (n, m, 12). For rules."""
+    best = float(ABYSS)
+    for f in range(count):
+        x0 = facets[world, f, 0]
+        if facets[world, f, TURNED] != 0.0:
+            dx = x - facets[world, f, 6]
+            dy = y - facets[world, f, 7]
+            u = facets[world, f, 8] * dx + facets[world, f, 9] * dy
+            v = facets[world, f, 8] * dy - facets[world, f, 9] * dx
+            if abs(u) <= facets[world, f, 10] and abs(v) <= facets[world, f, 11]:
+                best = max(best, facets[world, f, 4] + facets[world, f, 5] * u)
+        elif x >= x0 and x <= facets[world, f, 1] and y >= facets[world, f, 2] and y <= facets[world, f, 3]:
+            best = max(best, facets[world, f, 4] + facets[world, f, 5] * (x - x0))
+    return best
 
 
 def warp_heights(facets: Tensor, count: Tensor) -> Launch:

@@ -24,6 +24,15 @@ def ruling(tile: Tile) -> np.ndarray:
     return _segments((whole(*span[:2]), whole(*span[2:]), facet) for span, facet in spans)
 
 
+def in_pieces(lines: np.ndarray, longest: float) -> np.ndarray:
+    """The same lines (s, 2, 3), each cut evenly into pieces of at most `longest` m."""
+    counts = np.maximum(np.ceil(np.linalg.norm(lines[:, 1] - lines[:, 0], axis=-1) / longest), 1).astype(int)
+    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    share = (number[:, None] + np.array([0.0, 1.0])) / np.repeat(counts, counts)[:, None]
+    start, end = np.repeat(lines[:, 0], counts, axis=0), np.repeat(lines[:, 1], counts, axis=0)
+    return (start[:, None] + share[..., None] * (end - start)[:, None]).astype(np.float32)
+
+
 def _own_span(facet: np.ndarray) -> np.ndarray:
     """(4,) from and to along the facet's own x and y; the tile's unless it is turned."""
     along, across = facet[TURNED : TURNED + 2]

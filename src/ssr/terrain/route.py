@@ -72,22 +72,27 @@ class Route:
             tuple(moved(group[k], origin) for k in _near(circles, place))
             for group, circles in zip((self.boxes, self.sights), self._reach, strict=True)
         )
-        return Tile(
-            kind="street",
-            setting=(0.1,),
-            boxes=own,
-            sights=seen,
-            length=1e6,
-            half_width=1e6,
-            start=0.0,
-            first_edge=0.0,
-            last_edge=1e6,
-            end_height=0.0,
-        )
+        return boundless(own, seen)
 
     def whole(self) -> Tile:
         """All of it as one tile."""
         return replace(self.around((0.0, 0.0), (0.0, 0.0, 0.0)), boxes=self.boxes, sights=self.sights)
+
+
+def boundless(boxes: Sequence[Box], sights: Sequence[Box] = ()) -> Tile:
+    """A tile that nobody on it ever crosses or leaves."""
+    return Tile(
+        kind="street",
+        setting=(0.1,),
+        boxes=tuple(boxes),
+        sights=tuple(sights),
+        length=1e6,
+        half_width=1e6,
+        start=0.0,
+        first_edge=0.0,
+        last_edge=1e6,
+        end_height=0.0,
+    )
 
 
 def _circles(boxes: Sequence[Box]) -> np.ndarray:
@@ -116,12 +121,9 @@ def make_route(seed: int, length: float) -> Route:
     if seed < 0:
         raise UserError(f"Route of seed {seed}: expected 0 or more.")
     rng = np.random.default_rng(seed)
-    layer = _Layer()
-    layer.level(RUN_OUT + 2.0, behind=3.0)
+    layer = Layer()
     while layer.done < length:
-        layer.piece(rng)
-        if rng.random() < TURNING:
-            layer.turn(_new_heading(layer.heading, rng))
+        layer.go_on(*choose(layer.z, rng), rng)
     layer.level(3.0)
     return Route(
         seed=seed,
@@ -137,7 +139,7 @@ def _new_heading(heading: float, rng: np.random.Generator) -> float:
     return float(np.clip(heading + rng.uniform(-most, most), -most, most))
 
 
-def _choose(height: float, rng: np.random.Generator) -> tuple[str, Setting]:
+def choose(height: float, rng: np.random.Generator, levels: tuple[int, int] = LEVELS) -> tuple[str, Setting]:
     """A kind and its setting; far above or below the start the way leads back."""
     names = list(SHARES)
     shares = np.array([SHARES[name] for name in names], dtype=np.float64)
@@ -145,14 +147,19 @@ def _choose(height: float, rng: np.random.Generator) -> tuple[str, Setting]:
         wrong = "stairs_up" if height > 0 else "stairs_down"
         shares[names.index(wrong)] = 0.0
     kind = kind_named(names[int(rng.choice(len(names), p=shares / shares.sum()))])
-    setting = tuple(round(v, 3) for v in kind.at(int(rng.integers(LEVELS[0], LEVELS[1] + 1))))
-    falls = kind.name in ("slope", "uneven_stairs") and (
+    setting = tuple(round(v, 3) for v in kind.at(int(rng.integers(levels[0], levels[1] + 1))))
+    return kind.name, either_way(kind.name, setting, height, rng)
+
+
+def either_way(kind: str, setting: Setting, height: float, rng: np.random.Generator) -> Setting:
+    """Up or down, where a kind can be both."""
+    falls = kind in ("slope", "uneven_stairs") and (
         height > HIGHEST or (height > -HIGHEST and rng.random() < 0.5)
     )
-    return kind.name, (-setting[0], *setting[1:]) if falls else setting
+    return (-setting[0], *setting[1:]) if falls else setting
 
 
-class _Layer:
+class Layer:
     """Lays piece after piece, each where the last one ended."""
 
     def __init__(self) -> None:
@@ -161,15 +168,21 @@ class _Layer:
         self.pieces: list[Piece] = []
         self.way: list[Point] = [(0.0, 0.0)]
         self.x, self.y, self.z, self.heading, self.done = 0.0, 0.0, 0.0, 0.0, 0.0
+        self.level(RUN_OUT + 2.0, behind=3.0)
 
-    def piece(self, rng: np.random.Generator) -> None:
-        name, setting = _choose(self.z, rng)
+    def go_on(self, name: str, setting: Setting, rng: np.random.Generator, turning: float = TURNING) -> None:
+        """One more piece, and perhaps a turn."""
+        self.piece(name, setting, rng)
+        if rng.random() < turning:
+            self.turn(_new_heading(self.heading, rng))
+
+    def piece(self, name: str, setting: Setting, rng: np.random.Generator) -> None:
         kind = kind_named(name)
         edges = [(round(a, 9), round(b, 9)) for a, b in kind.strip(setting, float(rng.uniform(*OBSTACLES)))]
         length = max([6.0, *(b + RUN_OUT for _, b in edges)])
         made = kind.build(setting, edges, Plot(length=length, half_width=HALF_LANE), rng)
         begin = self.done
-        self._put(_cropped(made, length), _grass(name, setting, length, rng))
+        self._put(_cropped(made, length), [*made.sights, *_grass(name, setting, length, rng)])
         self._go(length, made.end_height)
         self.pieces.append(
             Piece(kind=name, setting=setting, begin=begin, end=self.done, heading=self.heading)

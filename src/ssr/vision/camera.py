@@ -15,7 +15,7 @@ from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec, Shape
 from ssr.rotation.tensors import multiply, rotate
 from ssr.terrain.field import TerrainField
-from ssr.vision.mounting import CameraOffsets, mount_position, mount_quaternion
+from ssr.vision.mounting import CameraOffsets, constant, mount_position, mount_quaternion
 from ssr.vision.renderer import DepthRenderer
 from ssr.vision.sensor import SensorConfig, sense
 
@@ -121,13 +121,17 @@ class DepthCamera:
     def _offset_tensors(self) -> tuple[Tensor, Tensor, Tensor]:
         return self.offsets.position, self.offsets.turn, self.offsets.field_of_view
 
-    def _draw_offsets(self, env_ids: Tensor, ramp: float) -> None:
+    def _draw_offsets(self, env_ids: Tensor, ramp: float, only: Tensor | None = None) -> None:
+        """only: (n,) bool, if `env_ids` are all worlds but not all of them are meant."""
         position, turn, fov = error_widths(self.config.randomization)
         widths = (*(position,) * 3, *(turn,) * 3, *(fov,) * 2)
         unit = torch.rand(len(env_ids), len(widths), generator=self.generator, device=self.device) * 2.0 - 1.0
-        drawn = (ramp * unit * unit.new_tensor(widths)).split((3, 3, 2), dim=-1)
+        drawn = (ramp * unit * constant(widths, unit)).split((3, 3, 2), dim=-1)
         for mine, values in zip(self._offset_tensors(), drawn, strict=True):
-            mine[env_ids] = values
+            if only is None:
+                mine[env_ids] = values
+            else:
+                mine.copy_(torch.where(only.unsqueeze(-1), values, mine))
         self._mount(env_ids)
 
     def _mount(self, env_ids: Tensor) -> None:
@@ -135,7 +139,7 @@ class DepthCamera:
         offsets = self.offsets.select(env_ids)
         self._position[env_ids] = mount_position(self.robot.camera, offsets)
         self._quaternion[env_ids] = mount_quaternion(self.robot.camera, offsets)
-        fov = offsets.field_of_view + offsets.field_of_view.new_tensor(self.config.fov)
+        fov = offsets.field_of_view + constant(self.config.fov, offsets.field_of_view)
         self._tan_half_fov[env_ids] = torch.tan(fov / 2)
 
     # ---- frames -----------------------------------------------------------------------------------------
@@ -175,9 +179,27 @@ class DepthCamera:
         self._new.zero_()
         return fresh | due
 
+    def look(
+        self, restarted: Tensor, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor,
+        ramp: float = 1.0,
+    ) -> Tensor:  # fmt: skip
+        """`reset` of the worlds of a mask (n,) and `capture` in one, without asking a device anything: what
+        they need is drawn for all worlds. Of the Warp renderer only."""
+        self._draw_offsets(self._all, ramp, only=restarted)
+        phases = self.config.period if self.random_phase else 1
+        phase = torch.randint(phases, self.clock.shape, generator=self.generator, device=self.device)
+        self.clock.copy_(torch.where(restarted, phase, self.clock + 1))
+        due = restarted | (self.clock % self.config.period == 0)
+        image = self._take(self._all, terrain, link_position, link_quaternion, only=due)
+        self.image.copy_(torch.where(due.view(-1, 1, 1), image, self.image))
+        self.age.copy_(torch.where(due, 0, self.age + 1))
+        return due
+
     def _take(
-        self, env_ids: Tensor, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor
-    ) -> Tensor:
+        self, env_ids: Tensor, terrain: TerrainField, link_position: Tensor, link_quaternion: Tensor,
+        only: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """only: (m,) bool, the images that are meant; the others are anything."""
         base_position = link_position[env_ids, self._base]
         base_quaternion = link_quaternion[env_ids, self._base]
         mount = self._position[env_ids].to(base_position)
@@ -189,7 +211,7 @@ class DepthCamera:
             terrain.count,
             link_position,
             link_quaternion,
-            env_ids,
+            env_ids if only is None else torch.where(only, env_ids, -1),
         )
         return sense(frames, self.config.sensor, self.config.near, self.config.far, self.generator)
 
@@ -197,7 +219,7 @@ class DepthCamera:
 
     def state_dict(self) -> dict[str, Tensor]:
         """All that later images depend on, apart from the generator."""
-        return {name: tensor.clone() for name, tensor in self._state().items()}
+        return {name: tensor.cpu().clone() for name, tensor in self._state().items()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         for name, tensor in self._state().items():

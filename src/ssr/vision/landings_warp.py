@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ssr import bridge
 from ssr.terrain.field import TerrainField
-from ssr.terrain.heights_warp import BOTTOM, height_at
+from ssr.terrain.heights_warp import height_at
+from ssr.terrain.tile import ABYSS
 
 
 @wp.struct
@@ -55,7 +56,7 @@ def land(ground: Facets, landings: WarpLandings, sampling: WarpSampling, out: wp
     s = wp.sin(landings.yaw[n, foot])
     patch = sampling.patch
     size = patch.shape[0]
-    highest = float(BOTTOM)
+    highest = float(ABYSS)
     for i in range(size):
         px = x + c * patch[i, 0] - s * patch[i, 1]
         py = y + s * patch[i, 0] + c * patch[i, 1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -41,16 +43,26 @@ class CameraOffsets:
         return CameraOffsets(position=zeros(3), turn=zeros(3), field_of_view=zeros(2))
 
 
+def constant(values: Sequence[float], like: Tensor) -> Tensor:
+    """(k,) numbers where `like` is, taken there once."""
+    return _kept(tuple(values), like.device, like.dtype)
+
+
+@cache
+def _kept(values: tuple[float, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
+    return torch.tensor(values, device=device, dtype=dtype)
+
+
 def mount_position(mount: CameraMount, offsets: CameraOffsets) -> Tensor:
     """(n, 3) m, base frame."""
-    return offsets.position + offsets.position.new_tensor(mount.position)
+    return offsets.position + constant(mount.position, offsets.position)
 
 
 def mount_quaternion(mount: CameraMount, offsets: CameraOffsets) -> Tensor:
     """(n, 4) camera axes in the base frame: looks along -z, x right, y up."""
     half = offsets.turn / 2
     zero = torch.zeros_like(half[:, 0])
-    quaternion = offsets.turn.new_tensor(mount.quaternion).expand(len(half), 4)
+    quaternion = constant(mount.quaternion, offsets.turn).expand(len(half), 4)
     for axis in range(3):
         about = [torch.cos(half[:, axis]), zero, zero, zero]
         about[1 + axis] = torch.sin(half[:, axis])

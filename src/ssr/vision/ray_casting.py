@@ -58,6 +58,8 @@ def place(
     """One thread per image and solid: the pool's boxes first, then the link shapes."""
     image, k = wp.tid()
     env = int(env_ids[image])
+    if env < 0:
+        return
     pool = boxes.shape[1]
     frame = Frame()
     if k < pool:
@@ -174,11 +176,14 @@ def cast(
 ):
     """One thread per pixel of every image."""
     image, row, column = wp.tid()
+    env = int(env_ids[image])
+    if env < 0:
+        return
     x = (2.0 * (float(column) + 0.5) / float(depth.shape[2]) - 1.0) * tan_half_fov[image][0]
     y = (1.0 - 2.0 * (float(row) + 0.5) / float(depth.shape[1])) * tan_half_fov[image][1]
     direction = wp.vec3(x, y, -1.0)
     nearest = float(NEVER)
-    boxes = wp.min(count[int(env_ids[image])], pool)
+    boxes = wp.min(count[env], pool)
     for item in range(boxes + frames.shape[1] - pool):
         k = item
         if item >= boxes:

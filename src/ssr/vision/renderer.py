@@ -81,7 +81,8 @@ class DepthRenderer:
         count (n,) int32, link_position (n, L, 3) and link_quaternion (n, L, 4). Cameras: camera_position
         (m, 3), camera_quaternion (m, 4) with MuJoCo's camera axes (looks along -z, x right, y up),
         tan_half_fov (m, 2) tangents of half the horizontal and vertical field of view. Poses may be float32
-        or float64, quaternions are w, x, y, z. `out`: where to write, if the caller has the place.
+        or float64, quaternions are w, x, y, z. `out`: where to write, if the caller has the place; the Warp
+        backend leaves images there as they are whose world is -1.
         """
         shape = (len(env_ids), self.height, self.width)
         if link_position.shape[1] != len(self.links):

@@ -1,0 +1,130 @@
+"""Rules for one world, written once and compiled twice: Numba runs them over the host's arrays, Warp over a
+device's tensors.
+
+A rule takes records – named tuples of arrays whose first dimension is the world, and of numbers – or single
+arrays and numbers, and last i and k: the number of its world, and which of the worlds asked about that is.
+
+    @per_world(Reading, FootClocks)
+    def update(now, clocks, i, k):
+        clocks.contact[i] = now.force[i] > CONTACT_FORCE
+
+    update(worlds, reading, clocks)
+
+`worlds`: numbers (m,) of worlds as an array, if the rest is arrays of the host; a mask (n,) bool as a tensor,
+if the rest is tensors of its device. On the host k runs from 0 to m - 1, on a device it is i.
+
+What both compilers take: one type per variable, so `total = float(0.0)` before a loop adds to it; whole
+numbers of tensors are int32, or read through `int`; array entries are taken and put one by one, never as a
+tuple; no `**`, no chained comparison, no sum of truths, no `+=` on an entry; no field with the name of a C++
+keyword. A function that a rule calls is `compiled`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core.dispatcher import Dispatcher
+
+# Not cached, since a cache that knows a named tuple breaks when that is renamed: kernels have them inside.
+compiled = njit(nogil=True, error_model="numpy")
+
+KERNEL = """
+def {kernel}(worlds, {names}):
+    {opened}
+    for k in range(len(worlds)):
+        rule({names}, worlds[k], k)
+"""
+
+
+@compiled
+def single(x):
+    """Rounded to single precision, which is all that a device has."""
+    return np.float32(x)
+
+
+@compiled
+def square(x):
+    return x * x
+
+
+class Rule:
+    """What becomes of a world; called with the worlds that it is to happen to."""
+
+    def __init__(
+        self, function: Callable[..., None], records: tuple[type | None, ...], source: str | None = None
+    ) -> None:
+        """records: of its first arguments; None for one that is a single array or a number. source: of a
+        function that stands in no file."""
+        self.function, self.name, self._source = function, function.__name__, source
+        self.names = tuple(inspect.signature(function).parameters)[:-2]
+        self.records = (*records, *(None,) * (len(self.names) - len(records)))
+        self._opened = [k for k, record in enumerate(self.records) if record is not None]
+        self._over_tensors: Any = None
+
+    @cached_property
+    def source(self) -> str:
+        return source_of(self.function) if self._source is None else self._source
+
+    def __call__(self, worlds: Any, *arguments: Any) -> None:
+        if isinstance(worlds, np.ndarray):
+            # Plain tuples: a cache that knows a named tuple breaks when that is renamed.
+            plain = list(arguments)
+            for k in self._opened:
+                plain[k] = tuple(plain[k])
+            self._over_arrays(worlds, *plain)
+            return
+        if self._over_tensors is None:
+            from ssr.per_world_warp import OverTensors  # importing Warp takes longer than all the rest
+
+            self._over_tensors = OverTensors(self)
+        self._over_tensors(worlds, arguments)
+
+    @cached_property
+    def _over_arrays(self) -> Callable[..., None]:
+        rows = [f"{self.names[k]} = record_{k}(*{self.names[k]})" for k in self._opened]
+        # A change of what it calls, be it in another file, is a change of the kernel too.
+        kernel = (
+            f"{self.name}_{digest(self.source, self.records, sorted(_called(self.function, self.source)))}"
+        )
+        text = KERNEL.format(kernel=kernel, names=", ".join(self.names), opened="; ".join(rows) or "pass")
+        scope: dict[str, Any] = {f"record_{k}": self.records[k] for k in self._opened}
+        scope |= {"rule": compiled(self.function), "__name__": self.function.__module__}
+        # As if it stood in the rule's file: that is where Numba's cache looks.
+        exec(compile(text, self.function.__code__.co_filename, "exec"), scope)
+        return njit(cache=True, nogil=True, error_model="numpy")(scope[kernel])
+
+
+def digest(*parts: object) -> str:
+    return sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    return textwrap.dedent(inspect.getsource(function))
+
+
+def named_in(source: str) -> set[str]:
+    """Names that stand for themselves there, and not for a part of something."""
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
+def _called(function: Callable[..., Any], source: str) -> set[str]:
+    """The sources of all compiled functions that a function calls, and that these call."""
+    known = [function.__globals__.get(name) for name in named_in(source)]
+    found = set()
+    for other in (value.py_func for value in known if isinstance(value, Dispatcher)):
+        text = source_of(other)
+        found |= {text} | _called(other, text)
+    return found
+
+
+def per_world(*records: type | None) -> Callable[[Callable[..., None]], Rule]:
+    """Make a function a `Rule`; records: of its first arguments, None for single arrays and numbers."""
+    return lambda function: Rule(function, records)
