@@ -33,6 +33,13 @@ def test_the_floor_of_a_gap_is_no_foothold() -> None:
     assert support.min() < 0.5 and support.max() == 1.0
 
 
+def test_pallets_have_edges_too_and_a_winding_way_is_followed() -> None:
+    """Soles lie on what moves as they do on ground, and are put down on the steps of a spiral, not beside."""
+    assert 0.6 < safe_by_chance(Course.of("pallets", 0.144), SOLE) < 0.98
+    winding, straight = (Course.of(kind, 0.15, 0.3) for kind in ("spiral_stairs", "open_stairs"))
+    assert safe_by_chance(winding, SOLE) == pytest.approx(safe_by_chance(straight, SOLE), abs=0.12)
+
+
 def test_slopes_report_no_safe_footholds() -> None:
     trials = handmade(1, foothold_trial=np.zeros(4, np.int32), foothold_support=np.zeros(4, np.float32))
     assert np.isnan(measure(Course.of("slope", 15.0), trials, Conditions())["sfr"].value)

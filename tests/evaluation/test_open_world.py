@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,7 @@ import torch
 from ssr import robots
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import choose
-from ssr.evaluation.open_world import eye
+from ssr.evaluation.open_world import before_it, eye
 from ssr.evaluation.waypoints import Way, command
 from ssr.evaluation.worlds import TrialWorlds, strips_for
 from ssr.task.config import TaskConfig
@@ -71,7 +69,6 @@ def test_an_operator_leads_along_a_way_that_turns() -> None:
 
 def test_the_report_has_a_picture_of_each_terrain_as_the_eye_sees_it() -> None:
     """Bars, pits and stones are in the image: it is no plane."""
-    tile = make_tile("grid_floor", setting=(0.08, 0.04))
-    shown = eye(replace(tile, start=tile.first_edge - 0.55), "x2")
+    shown = eye(before_it(make_tile("grid_floor", setting=(0.08, 0.04))), "x2")
     assert shown.shape == (230, 230, 3)
     assert len(np.unique(shown.reshape(-1, 3), axis=0)) > 40

@@ -8,7 +8,7 @@ import trimesh
 
 from ssr.robots import load as load_robot
 from ssr.robots.spec import Shape
-from ssr.terrain.lines import edges, ruling
+from ssr.terrain.lines import edges, in_pieces, ruling
 from ssr.terrain.making import make_tile
 from ssr.viewer import meshes
 
@@ -66,6 +66,17 @@ def test_ruled_lines_lie_on_the_ground_a_metre_apart(kind: str) -> None:
     assert sorted(set(across[:, 0, 0].tolist())) == [1, 2, 3, 4, 5, 6, 7]
     middle = across.mean(axis=1)
     np.testing.assert_allclose(tile.heights(middle[:, :2]), middle[:, 2], atol=1e-4)
+
+
+def test_a_line_cut_into_pieces_is_the_same_line() -> None:
+    lines = np.array([[(0, 0, 0), (7, 0, 3.5)], [(1, 1, 1), (1, 2, 1)]], dtype=np.float32)
+    pieces = in_pieces(lines, 2.0)
+    lengths = np.linalg.norm(pieces[:, 1] - pieces[:, 0], axis=-1)
+    assert lengths.max() <= 2.0 and len(pieces) == 5
+    assert lengths.sum() == pytest.approx(np.sqrt(7**2 + 3.5**2) + 1)
+    np.testing.assert_array_equal(pieces[[0, 3, 4], [0, 1, 1]], lines[[0, 0, 1], [0, 1, 1]])
+    np.testing.assert_array_equal(pieces[:3, 1], pieces[1:4, 0])
+    assert in_pieces(lines[:0], 2.0).shape == (0, 2, 3)
 
 
 def test_flat_marks_face_up() -> None:

@@ -16,6 +16,7 @@ import viser
 from ssr.cli.main import main
 from ssr.errors import UserError
 from ssr.evaluation import subject
+from ssr.evaluation.steering import SENSES, Obeyed
 from ssr.evaluation.subject import Subject
 from ssr.viewer.ground import Ground
 from ssr.viewer.panel import STEERING
@@ -48,6 +49,24 @@ def test_keys_change_the_command_within_its_limits(player: Player) -> None:
     assert player.panel.command == (0.0, 0.0, 0.0)
 
 
+def test_buttons_for_fingers_do_what_keys_do(player: Player) -> None:
+    for button in "▲▲◀▼▶▶":
+        player.panel._touch(button)
+    assert player.panel.command == (0.6, 0.0, -0.2)
+    player.panel._touch("■")
+    assert player.panel.command == (0.0, 0.0, 0.0)
+
+
+def test_sliders_that_ask_for_what_was_not_learned_are_marked(player: Player) -> None:
+    learned = {sense: Obeyed(share=0.9, fell=0.0) for sense in SENSES}
+    player.panel.mark(learned)
+    assert not any("⚠" in slider.label for slider in player.panel._command)
+    player._told = lambda: learned | {"left": Obeyed(share=0.1, fell=0.0)}
+    player.draw()
+    assert ["⚠" in slider.label for slider in player.panel._command] == [False, True, False]
+    assert "left 10 %" in player.panel._notes.content
+
+
 def test_keys_are_none_that_move_the_onlooker() -> None:
     assert not set(STEERING) & set("WASDQE")
 
@@ -55,18 +74,16 @@ def test_keys_are_none_that_move_the_onlooker() -> None:
 def test_another_terrain_is_walked_and_shown(player: Player) -> None:
     player.panel._kind.value = "gap"
     player.panel._level.value = 8
-    player.panel._strip.value = True
     until = threading.Event()
     for _ in range(100):  # callbacks run in the server's threads
         player.serve()
-        if player.world.ground == Ground.of("gap", 8, True):
+        if player.world.ground == Ground.of("gap", 8):
             break
         until.wait(0.05)
-    assert player.world.tile.kind == "gap"
-    assert player.world.tile.length > 22
+    assert player.world.walk.trail.route.pieces[0].kind == "gap"
     for _ in range(DRAW_EVERY):
         player.turn()
-    assert player.scene.tile is player.world.tile
+    assert player.scene.laid.keys() == player.world.scenery().keys()
 
 
 def test_requests_are_done_in_the_loop(player: Player) -> None:

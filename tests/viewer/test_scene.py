@@ -23,7 +23,7 @@ def world(untrained: Subject) -> PlayWorld:
 @pytest.fixture()
 def scene(server: viser.ViserServer, world: PlayWorld) -> Scene:
     built = Scene(server, world.env.robot, world.env.simulator.link_names, world.subject.camera)
-    built.lay(world.tile)
+    built.lay(world.scenery())
     return built
 
 
@@ -61,7 +61,7 @@ def test_an_onlooker_who_stays_sees_the_robot_leave(scene: Scene, world: PlayWor
 
 def test_imagined_footholds_are_shown_for_feet_in_the_air(scene: Scene, world: PlayWorld) -> None:
     """Right in the air, left on the ground; on the first tread, two σ wide."""
-    x = world.tile.first_edge + 0.1
+    x = 3.5 + 1.5 + 0.1  # behind the level ground before the first piece, on its first tread
     imagined = np.array([[x, -0.1, 0.04], [x, 0.1, 0.06]])
     moment = replace(world.moment, imagined=imagined, contact=np.array([False, True]))
     scene.show(moment)
@@ -70,7 +70,7 @@ def test_imagined_footholds_are_shown_for_feet_in_the_air(scene: Scene, world: P
     assert not left.visible and not scene.centres[1].visible
     assert right.scale == pytest.approx(0.08)
     assert scene.centres[0].scale == CENTRE
-    rise = world.tile.setting[0]
+    rise = world.walk.trail.route.pieces[0].setting[0]
     np.testing.assert_allclose(right.position, (x, -0.1, rise), atol=0.01)
     scene.imagined = False
     scene.show(moment)
@@ -92,16 +92,24 @@ def test_footprints_are_green_where_supported_and_red_elsewhere(scene: Scene, wo
 
 
 def test_new_ground_takes_the_place_of_the_old(scene: Scene, world: PlayWorld) -> None:
-    old = scene.ground
+    old = [node for nodes in scene.ground.values() for node in nodes]
     world.choose(Ground.of("flat", 0))
-    scene.lay(world.tile)
-    assert scene.tile is world.tile
-    names = {node.name for node in scene.ground}
-    assert names == {"/world/ground/edges", "/world/ground/ruling", "/world/ground/0"}
+    scene.lay(world.scenery())
+    (here,) = world.scenery()
+    names = {node.name for nodes in scene.ground.values() for node in nodes}
+    assert names == {f"/world/ground/{here}/{part}" for part in ("edges", "ruling", "0")}
     for node in old:
         with pytest.raises(RuntimeError, match="removed"):
             node.visible = False
     world.choose(Ground.of("stairs_up", 6))
+
+
+def test_ground_that_is_still_seen_is_not_sent_again(scene: Scene, world: PlayWorld) -> None:
+    parts = world.scenery()
+    kept, *_, gone = parts
+    nodes = scene.ground[kept]
+    scene.lay({name: tile for name, tile in parts.items() if name != gone})
+    assert scene.ground[kept] is nodes and gone not in scene.ground
 
 
 def test_the_cone_looks_where_the_camera_looks(scene: Scene, world: PlayWorld) -> None:

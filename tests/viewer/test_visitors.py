@@ -65,7 +65,7 @@ def test_what_no_slider_can_say_is_refused_without_a_traceback(
 ) -> None:
     from ssr.viewer.ground import Ground
 
-    world = PlayWorld(untrained, Ground.of("flat", 0, False))
+    world = PlayWorld(untrained, Ground.of("flat", 0))
     player = Player(server, world, lambda: subject.load(str(run)), (0.5, 0.0, 0.0))
     panel = player.panel
     for handle in (*panel._command, panel._push_speed, panel._kind, panel._level, panel._view):

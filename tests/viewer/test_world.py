@@ -16,8 +16,10 @@ from ssr.evaluation.subject import Subject
 from ssr.robots import load as load_robot
 from ssr.terrain.making import make_tile
 from ssr.terrain.registry import all_kinds
-from ssr.viewer.ground import Ground, lay
-from ssr.viewer.world import AFTERMATH, PlayWorld, footprint
+from ssr.terrain.route import Piece
+from ssr.viewer.footprints import footprint
+from ssr.viewer.ground import Ground
+from ssr.viewer.world import AFTERMATH, PlayWorld
 
 
 def world_of(played: Subject, kind: str = "flat", level: int = 0, **options: bool) -> PlayWorld:
@@ -75,7 +77,7 @@ def test_a_fall_is_counted_watched_and_followed_by_a_new_start() -> None:
 
 @pytest.mark.parametrize(("side", "outcome"), [(0.0, "crossed"), (1.0, "strayed")])
 def test_leaving_the_ground_begins_anew(standing: Subject, side: float, outcome: str) -> None:
-    world = world_of(standing, "platform", 3)
+    world = world_of(standing, "pallets", 3)
     tile = world.tile
     move_to(world, tile.length + 0.1 if side == 0.0 else 3.0, side * (tile.half_width + 0.1))
     world.step()
@@ -125,7 +127,7 @@ def test_imagined_footholds_lie_where_the_model_says(untrained: Subject) -> None
     half = torch.tensor(torch.pi / 4)
     world.env.simulator.qpos[0, 3:7] = (half.cos(), 0.0, 0.0, half.sin())
     world.step()
-    base = world.state.base_position[0, :2].numpy()
+    base = world.base[:2]
     imagined = world.step().imagined
     assert imagined is not None
     np.testing.assert_allclose(imagined[:, 2], [0.03, 0.05])
@@ -160,8 +162,8 @@ def test_footprints_tell_how_much_ground_is_under_the_sole() -> None:
     sole = load_robot("x2").sole
     tile = make_tile("platform", setting=(0.3,))
     edge = tile.first_edge
-    full = footprint(sole, tile, np.array([0.5, 0.0, 0.0]), yaw=0.3)
-    half = footprint(sole, tile, np.array([edge, 0.0, 0.3]), yaw=0.0)
+    full = footprint(sole, tile, np.array([0.5, 0.0, 0.0]), yaw=0.3, inclined=False)
+    half = footprint(sole, tile, np.array([edge, 0.0, 0.3]), yaw=0.0, inclined=False)
     assert full.support == 1.0
     assert half.support == pytest.approx(0.5)
     assert half.position[2] == pytest.approx(0.3)
@@ -173,18 +175,71 @@ def test_footprints_are_where_the_feet_came_down() -> None:
     while not world.footprints and world.steps < 100:
         world.step()
     newest = world.footprints[-1].position
-    soles = world.env.simulator.state().sole_position[0].numpy()
+    soles = world.env.simulator.state().sole_position[0].numpy() + world.origin
     assert np.abs(soles - newest).max(axis=1).min() < 0.03
 
 
-@pytest.mark.parametrize("kind", ["slope", "stairs_up", "stairs_down", "discrete", "gap", "platform"])
-def test_every_kind_has_a_tile_and_a_strip(kind: str) -> None:
-    rng = np.random.default_rng(0)
-    tile, strip = (lay(Ground.of(kind, 7, long), rng) for long in (False, True))
-    assert strip.length > tile.length + 10
-    for ground in (tile, strip):
-        border = np.array([[ground.length, 0.0], [0.5, ground.half_width], [0.5, -ground.half_width]])
-        assert (ground.heights(border) > -10).all()
+def march(world: PlayWorld, metres: float, y: float = 0.0) -> None:
+    """Carried on in small steps, as if it had walked."""
+    x = world.walk.place[0]
+    for k in range(1, round(metres / 0.5) + 1):
+        place = np.array([x + 0.5 * k, y])
+        height = world.walk.stream.height(*place) + world.env.robot.standing_height
+        upright = (1.0, 0.0, 0.0, 0.0)
+        world.env.simulator.qpos[0, :7] = (*(place - world.origin[:2]), height - world.origin[2], *upright)
+        world.env.simulator.qvel[0] = 0.0
+        world.step()
+
+
+@pytest.mark.parametrize("kind", ["flat", "stairs_up", "discrete"])
+def test_it_walks_on_from_piece_to_piece(standing: Subject, kind: str) -> None:
+    world = world_of(standing, kind, 3)
+    march(world, 60.0)
+    assert world.starts == 1 and world.tally["fell"] == 0
+    assert world.moment.base_position[0] == pytest.approx(60.5, abs=0.2)
+    assert abs(world.state.base_position[0]).max() < 40.0, "the frame has come along"
+    assert world.tally["crossed"] == (0 if kind == "flat" else sum(p.end < 60.0 for p in pieces(world)))
+    names = set(world.scenery())
+    march(world, 30.0)
+    assert names - set(world.scenery()), "what was left behind is no longer shown"
+    under = [tile.heights(world.base[None, :2])[0] for tile in world.scenery().values()]
+    assert world.base[2] - max(under) == pytest.approx(world.env.robot.standing_height, abs=0.1)
+
+
+def pieces(world: PlayWorld) -> tuple[Piece, ...]:
+    return world.walk.trail.route.pieces
+
+
+def test_who_falls_stands_up_where_it_fell_and_behind_what_it_always_falls_over() -> None:
+    world = world_of(subject.load("scripted:fall"), "gap", 5)
+    places = []
+    for falls in range(1, 4):
+        while world.tally["fell"] < falls and world.steps < 400:
+            world.step()
+        while world.ending is not None:
+            world.step()
+        places.append(world.walk.done)
+    assert world.starts == 1
+    assert max(places[:2]) < 2.5
+    assert places[2] == pytest.approx(pieces(world)[0].end, abs=0.2)
+
+
+def test_beside_the_lane_it_has_strayed(standing: Subject) -> None:
+    world = world_of(standing, "platform", 3)
+    world.env.simulator.qpos[0, 1] = 2.6
+    world.step()
+    assert dict(world.tally) == {"strayed": 1}
+    world.step()
+    assert abs(world.moment.base_position[1]) < 0.05
+
+
+def test_it_is_led_along_the_way_only_if_asked(standing: Subject) -> None:
+    world = world_of(standing, "course", 5)
+    world.command = (0.5, 0.0, 0.0)
+    world.walk.yaw = 0.6
+    assert world._told()[2] < -0.3 and 0.0 < world._told()[0] < 0.5
+    world.led = False
+    assert world._told() == (0.5, 0.0, 0.0)
 
 
 def test_a_level_off_the_scale_is_an_error() -> None:
@@ -195,12 +250,12 @@ def test_a_level_off_the_scale_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in all_kinds() if not kind.trained])
-def test_every_unseen_terrain_can_be_chosen_and_left_again(standing: Subject, kind: str) -> None:
-    world = PlayWorld(standing, Ground.of("flat", 0))
+def test_every_unseen_terrain_can_be_chosen_and_left_again(untrained: Subject, kind: str) -> None:
+    world = PlayWorld(untrained, Ground.of("flat", 0))
     world.choose(Ground.of(kind, 12))
     for _ in range(3):
         moment = world.step()
-    assert world.tile.kind == kind
+    assert world.tile.kind == kind or world.walk.piece
     assert len(moment.loose_position) == len(world.tile.loose)
     seen = world.env.shown.count.item() - world.env.field.count.item()
     assert seen == len(world.tile.sights)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ssr.evaluation.courses import Course
+from ssr.evaluation.waypoints import Way
 from ssr.evaluation.worlds import seed_of, strips_for
 from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.robots.spec import Sole
@@ -19,6 +20,7 @@ from ssr.vision.support import resting_deficiency
 PLACES = 6000  #: soles put down
 STRIPS = 6  #: among which they are shared out
 LANE = 1.0  #: m to either side of the middle line
+LED_LANE = 0.4  #: m likewise, where an operator leads along a way
 YAW_SPREAD = 0.1  #: rad, standard deviation of the soles' yaw
 
 
@@ -36,10 +38,11 @@ def safe_by_chance(course: Course, sole: Sole) -> float:
 def random_support(strip: Tile, sole: Sole, count: int, rng: np.random.Generator) -> np.ndarray:
     """Support (≤ count,) of soles at random places of a strip, lying on the highest ground under them.
 
-    A sole on the floor of a gap is a fall and no foothold: it does not count.
+    What moves lies where it does at first. A sole on the floor of a gap is a fall and no foothold: it does
+    not count.
     """
-    x, y = rng.uniform(strip.first_edge, strip.last_edge, count), rng.uniform(-LANE, LANE, count)
-    yaw = rng.normal(0.0, YAW_SPREAD, count)
+    x, y, heading = _places(strip, count, rng)
+    yaw = heading + rng.normal(0.0, YAW_SPREAD, count)
     offsets = sole.offsets().reshape(-1, 2)
     c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
     points = np.stack(
@@ -49,8 +52,21 @@ def random_support(strip: Tile, sole: Sole, count: int, rng: np.random.Generator
         ],
         axis=-1,
     )
-    heights = strip.heights(points.reshape(-1, 2)).reshape(count, -1)
+    heights = strip.at_rest().heights(points.reshape(-1, 2)).reshape(count, -1)
     support = 1.0 - resting_deficiency(torch.from_numpy(heights)).numpy()
     if kind_named(strip.kind).has_pits:
         support = support[heights.max(axis=1) > -GAP_DEPTH]
     return support
+
+
+def _places(strip: Tile, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x, y and heading (count,) along the middle line, or beside a way that is not straight."""
+    if not strip.way:
+        x, y = rng.uniform(strip.first_edge, strip.last_edge, count), rng.uniform(-LANE, LANE, count)
+        return x, y, np.zeros(count)
+    way = Way(strip.way)
+    begin = way.nearest(np.array([strip.first_edge, 0.0]), strip.first_edge)
+    along, aside = rng.uniform(begin, way.length, count), rng.uniform(-LED_LANE, LED_LANE, count)
+    heading = np.array([way.heading(distance) for distance in along])
+    x, y = np.array([way.at(distance) for distance in along]).T
+    return x - aside * np.sin(heading), y + aside * np.cos(heading), heading

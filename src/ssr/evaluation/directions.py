@@ -94,7 +94,14 @@ def walk(subject: Subject, seed: int) -> Paths:
     seeds = [seed_of("directions", seed, k % REPEATS) for k in range(count)]
     tiles = [open_ground()] * count
     worlds = TrialWorlds(
-        subject.robot, subject.task, subject.camera, tiles, seeds, conditions, physics=subject.physics
+        subject.robot,
+        subject.task,
+        subject.camera,
+        tiles,
+        seeds,
+        conditions,
+        physics=subject.physics,
+        scan=subject.scan,
     )
     env = worlds.env
     env.set_ramp(0.0)

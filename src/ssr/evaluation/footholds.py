@@ -49,7 +49,7 @@ class FootRecorder:
         self.rules = TouchdownRules()
         self.touchdowns = Touchdowns(worlds, self.rules)
         self.step = 0
-        self.support = torch.ones(worlds, 2)  #: one step ago
+        self.support = torch.ones(worlds, 2)  #: when a foot last came down
         self.yaw = torch.zeros(worlds, 2)
         self.force = torch.zeros(worlds, 2)
         self.air = torch.zeros(worlds, 2, dtype=torch.long)
@@ -72,10 +72,11 @@ class FootRecorder:
         self._write_stances(lifted)
         self.standing = self.standing & ~lifted
 
-        deficiency = stance_deficiency(self.layout, transition)
-        if self.ramps is not None:
-            deficiency = self.ramps.deficiency(feet, deficiency)
-        self.support = 1.0 - deficiency
+        if bool(self.touchdowns.landing.any()):  # what nobody lands on need not be judged
+            deficiency = stance_deficiency(self.layout, transition)
+            if self.ramps is not None:
+                deficiency = self.ramps.deficiency(feet, deficiency)
+            self.support = 1.0 - deficiency
         self.yaw, self.force = feet.yaw, force
         self.step += 1
 

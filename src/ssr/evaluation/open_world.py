@@ -57,11 +57,16 @@ def chapter(results: Sequence[Results]) -> str:
 
 
 def _pictures(course: Course, robot: str) -> str:
-    tile = make_tile(course.kind, setting=course.setting)
-    tile = replace(tile, start=tile.first_edge - BEFORE)
+    tile = before_it(make_tile(course.kind, setting=course.setting))
     seen = render(tile)
     shown = "" if seen is None else _image(seen, WIDE, f"{course.title}, onlooker")
     return shown + _image(eye(tile, robot), EYE, f"{course.title}, depth camera")
+
+
+def before_it(tile: Tile) -> Tile:
+    """Robots begin just before what is special here: the first thing that moves, else the first edge."""
+    edges = [item.box.center[0] - item.box.half[0] for item in tile.loose] or [tile.first_edge]
+    return replace(tile, start=min(edges) - BEFORE)
 
 
 def eye(tile: Tile, robot: str) -> np.ndarray:

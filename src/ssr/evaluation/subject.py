@@ -15,7 +15,7 @@ from torch import Tensor
 from ssr import pretrained
 from ssr.errors import unknown
 from ssr.evaluation.scripted import SCRIPTED
-from ssr.learning import config_file, saved
+from ssr.learning import config_file, registry, saved
 from ssr.learning.algorithm import Actor, Imagine, Policy, StyleJudge
 from ssr.learning.packing import pack
 from ssr.physics.engines import chosen
@@ -37,6 +37,7 @@ class Subject:
     actor: Callable[[], Actor]
     digest: str  #: of everything that decides how it acts
     physics: PhysicsConfig = field(default_factory=PhysicsConfig)  #: that it was trained in
+    scan: bool = False  #: it walks by a wide map of exact heights
     iteration: int | None = None  #: of training
     policy: Policy | None = None  #: None: scripted
 
@@ -58,13 +59,15 @@ def load(source: str, iteration: int | None = None) -> Subject:
     path = pretrained.located(source)
     found = saved.load(path, iteration)
     config, policy = found.config, found.policy
+    method = registry.method(config.algorithm)
     settings = {name: config_file.as_dict(getattr(config, name)) for name in ("task", "camera", "network")}
     settings |= {"engine": chosen(config.env.engine, "cpu")}
     return Subject(
         name=path.stem if path.is_file() else path.resolve().name,
         robot=found.robot,
         task=config.task,
-        camera=config.camera,
+        camera=config.camera if method.sees(config) else None,
+        scan=method.scans(config),
         actor=policy.actor,
         physics=PhysicsConfig(engine=config.env.engine),
         digest=_digest(found.robot, settings, policy.weights()),

@@ -81,6 +81,7 @@ class TrialWorlds:
         asked: Tensor | None = None,
         shown: Sequence[Tile] | None = None,
         physics: PhysicsConfig | None = None,
+        scan: bool = False,
     ) -> None:
         ideal, self.sensor = conditions.camera(camera) if camera else (None, SensorConfig())
         self.conditions, self.camera, self.tiles = conditions, ideal, list(tiles)
@@ -94,6 +95,7 @@ class TrialWorlds:
             pool=max(len(tile.boxes) for tile in tiles),
             bank=GivenTiles(tiles),
             loose=tiles[0].loose,
+            scan=scan,
         )
         if shown is None and any(tile.sights for tile in tiles):
             shown = [tile.seen() for tile in tiles]
@@ -200,5 +202,14 @@ def worlds_for(
     seeds = [seed_of("trial", conditions.seed, course.key, i) for i in numbers]
     seen = None if shown is None else [shown(strip) for strip in strips]
     return TrialWorlds(
-        subject.robot, subject.task, subject.camera, strips, seeds, conditions, asked, seen, subject.physics
+        subject.robot,
+        subject.task,
+        subject.camera,
+        strips,
+        seeds,
+        conditions,
+        asked,
+        seen,
+        subject.physics,
+        subject.scan,
     )

@@ -14,15 +14,16 @@ from typing import Literal
 import numpy as np
 import viser
 
+from ssr.evaluation.steering import Steering
 from ssr.evaluation.stress.registry import stress_named, stress_names
 from ssr.pictures.depth import depth_picture
 from ssr.task.config import CommandConfig
-from ssr.terrain.registry import kind_names
 from ssr.terrain.settings import LEVELS
-from ssr.viewer.ground import Ground
+from ssr.viewer.ground import Ground, choices
+from ssr.viewer.outing import Command
 from ssr.viewer.readout import readout
 from ssr.viewer.scene import VIEWS, Scene
-from ssr.viewer.world import Command, PlayWorld
+from ssr.viewer.world import PlayWorld
 
 Request = Callable[[PlayWorld], None]
 Key = Literal["F", "I", "J", "K", "L", "O", "P", "R", "U", "X"]
@@ -36,6 +37,11 @@ STEERING: dict[Key, tuple[str, Command]] = {
     "U": ("sidestep left", (0.0, 0.1, 0.0)),
     "O": ("sidestep right", (0.0, -0.1, 0.0)),
 }
+#: the same by finger
+PAD: dict[str, Key] = {"◀": "J", "▲": "I", "▼": "K", "▶": "L"}
+STOP = "■"
+SENSES = (("forward", "backward"), ("left", "right"), ("turn left", "turn right"))  #: of the sliders
+UNLEARNED = "⚠"
 HELP = """**I** **K** faster, slower · **J** **L** turn · **U** **O** sidestep · **X** stop ·
 **P** pause · **R** restart · **F** push. Mouse, arrows and **WASD** move the onlooker."""
 PUSH = 0.6  #: m/s at first
@@ -64,8 +70,8 @@ class Panel:
         server.gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False)
         server.gui.set_panel_label(f"ssr play · {world.subject.name}")
         self._readout = server.gui.add_html("")
+        self._add_command(world.env.config.commands, command, world.leads)
         self._add_buttons()
-        self._add_command(world.env.config.commands, command)
         self._add_eye(world)
         self._add_ground(world)
         self._add_stress()
@@ -87,13 +93,19 @@ class Panel:
         button = self.server.gui.add_button(label, icon=icon)
         button.on_click(lambda _: self.ask(request))
 
-    def _add_command(self, ranges: CommandConfig, command: Command) -> None:
+    def _add_command(self, ranges: CommandConfig, command: Command, led: bool) -> None:
         gui = self.server.gui
         with gui.add_folder("Command"):
+            pad = gui.add_button_group("steer", (*PAD, STOP), hint="turn, faster, slower, turn; stop")
+            pad.on_click(lambda event: self._touch(event.target.value))
             self._command = [
                 gui.add_slider(f"{name} {unit}", low, high, step, value)
                 for (name, unit, low, high, step), value in zip(spans(ranges), command, strict=True)
             ]
+            self._notes = gui.add_markdown("")
+            self._led = gui.add_checkbox(
+                "along the way", True, hint="somebody turns it; your turns are added", visible=led
+            )
             self._push_speed = gui.add_slider("push m/s", 0.0, 2.0, 0.1, PUSH)
 
     def _add_eye(self, world: PlayWorld) -> None:
@@ -115,12 +127,11 @@ class Panel:
     def _add_ground(self, world: PlayWorld) -> None:
         gui, ground = self.server.gui, world.ground
         with gui.add_folder("Terrain"):
-            self._kind = gui.add_dropdown("kind", kind_names(), initial_value=ground.kind)
+            self._kind = gui.add_dropdown("kind", choices(), initial_value=ground.kind)
             self._level = gui.add_slider("level", 0, LEVELS - 1, 1, ground.level)
-            self._strip = gui.add_checkbox("22 m strip", ground.strip)
             scripted = world.subject.policy is None
             randomized = gui.add_checkbox("randomized", world.randomized, disabled=scripted)
-        for choice in (self._kind, self._level, self._strip):
+        for choice in (self._kind, self._level):
             choice.on_update(lambda _: self.ask(lambda world: world.choose(self.ground)))
         randomized.on_update(lambda _: self.ask(lambda world: world.randomize(randomized.value)))
 
@@ -175,8 +186,13 @@ class Panel:
         return forward, left, turn
 
     @property
+    def led(self) -> bool:
+        """Whether somebody turns the robot so that it stays on the way."""
+        return bool(self._led.value)
+
+    @property
     def ground(self) -> Ground:
-        return Ground.of(self._kind.value, int(self._level.value), self._strip.value)
+        return Ground.of(self._kind.value, int(self._level.value))
 
     def ask(self, request: Request) -> None:
         self._waiting.put(request)
@@ -197,6 +213,12 @@ class Panel:
         for slider, step in zip(self._command, change, strict=True):
             _set(slider, round(float(np.clip(_chosen(slider) + step, slider.min, slider.max)), 6))
 
+    def _touch(self, button: object) -> None:
+        if button == STOP:
+            self.halt()
+        elif key := PAD.get(str(button)):
+            self._steer(STEERING[key][1])
+
     def _toggle(self, event: object = None) -> None:
         self.paused = not self.paused
         self._pause.label = "Go on" if self.paused else "Pause"
@@ -206,6 +228,15 @@ class Panel:
         world.push(_chosen(self._push_speed))
 
     # ---- what users see ---------------------------------------------------------------------------------
+
+    def mark(self, steering: Steering) -> None:
+        """Mark the sliders that ask for what was not learned, and say how much of it is done."""
+        missing = {sense: found.share for sense, found in steering.items() if not found.learned}
+        for slider, senses in zip(self._command, SENSES, strict=True):
+            if set(senses) & missing.keys() and not slider.label.startswith(UNLEARNED):
+                slider.label = f"{UNLEARNED} {slider.label}"
+        shares = ", ".join(f"{sense} {100 * share:.0f} %" for sense, share in missing.items())
+        self._notes.content = f"{UNLEARNED} not learned: {shares} of what is asked" if shares else ""
 
     def warn(self, text: str) -> None:
         for client in self.server.get_clients().values():
@@ -222,6 +253,7 @@ class Panel:
             self._eye.image = depth_picture(depth, *self._range, EYE_SIDE)
 
     def show_readout(self, world: PlayWorld, rate: float) -> None:
+        self._led.visible = world.leads
         self._readout.content = readout(world, rate, paused=self.paused)
 
 

@@ -13,11 +13,13 @@ from collections.abc import Callable
 import viser
 
 from ssr.errors import UserError
+from ssr.evaluation.steering import Steering
 from ssr.evaluation.subject import Subject
+from ssr.viewer.outing import Command
 from ssr.viewer.panel import Panel
 from ssr.viewer.scene import Scene
 from ssr.viewer.visitors import guarded
-from ssr.viewer.world import Command, PlayMoment, PlayWorld
+from ssr.viewer.world import PlayMoment, PlayWorld
 
 DRAW_EVERY = 2  #: control steps per picture
 READ_EVERY = 10  #: control steps per readout
@@ -76,6 +78,9 @@ class Pace:
         return self.period / self._took
 
 
+Told = Callable[[], Steering | None]  #: what is known of a policy's steering, once it is
+
+
 class Player:
     """One world, shown by one server to any number of browsers. While none looks on, the world rests."""
 
@@ -85,8 +90,10 @@ class Player:
         world: PlayWorld,
         renewed: Callable[[], Subject],
         command: Command = (0.0, 0.0, 0.0),
+        told: Told = lambda: None,
     ) -> None:
         self.server, self.world, self.renewed = server, world, renewed
+        self._told, self._marked = told, False
         links = tuple(dict.fromkeys(shape.link for shape in world.env.robot.shapes))
         self.scene = Scene(server, world.env.robot, links, world.subject.camera)
         self.panel = Panel(server, world, self.scene, self._renew, command)
@@ -120,10 +127,11 @@ class Player:
             self._draw_scene()
         if self.turns % READ_EVERY == 0:
             self.panel.show_readout(self.world, self.pace.rate)
+            self._mark()
 
     def serve(self) -> None:
         """Do what users asked for."""
-        self.world.command = self.panel.command
+        self.world.command, self.world.led = self.panel.command, self.panel.led
         for request in self.panel.requests():
             try:
                 request(self.world)
@@ -136,6 +144,13 @@ class Player:
         self._show_eye()
         self._draw_scene()
         self.panel.show_readout(self.world, self.pace.rate)
+        self._mark()
+
+    def _mark(self) -> None:
+        steering = None if self._marked else self._told()
+        if steering is not None:
+            self.panel.mark(steering)
+            self._marked = True
 
     def _show_eye(self) -> None:
         if (
@@ -146,8 +161,7 @@ class Player:
 
     def _draw_scene(self) -> None:
         self.panel.apply_view()
-        if self.scene.tile is not self.world.tile:
-            self.scene.lay(self.world.tile)
+        self.scene.lay(self.world.scenery())
         self.scene.show(self.world.moment)
 
     def _renew(self, world: PlayWorld) -> None:

@@ -18,12 +18,16 @@ def readout(world: PlayWorld, rate: float, *, paused: bool) -> str:
     state = "paused" if paused else f"{rate:.2f} × real time"
     iteration = world.subject.iteration
     policy = world.subject.name if iteration is None else f"{world.subject.name}, iteration {iteration}"
+    details, walked = world.ground.details, ""
+    if world.walk is not None and world.leads:
+        details, walked = world.walk.piece, f"<b>{world.walk.done:.0f} m</b> on the way · "
     return (
         f"<div style='padding:0.4em 0.9em'><b>{world.ground.title}</b>"
-        f"<div style='font-size:0.85em'>{world.ground.details}</div>"
+        f"<div style='font-size:0.85em'>{details}</div>"
         f"<table style='{STYLE}'>"
         f"<tr><td></td><td>command</td><td>measured</td><td></td></tr>{speeds}</table>"
-        f"<div style='font-size:0.85em'>falls <b>{tally['fell']}</b> · crossed <b>{tally['crossed']}</b> · "
-        f"strayed <b>{tally['strayed']}</b><br>{moment.seconds:.1f} s since the start · {state}<br>{policy}"
+        f"<div style='font-size:0.85em'>{walked}falls <b>{tally['fell']}</b> · "
+        f"crossed <b>{tally['crossed']}</b> · strayed <b>{tally['strayed']}</b>"
+        f"<br>{moment.seconds:.1f} s since the start · {state}<br>{policy}"
         f"</div></div>"
     )

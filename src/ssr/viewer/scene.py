@@ -17,10 +17,11 @@ from ssr.evaluation.film import BAD, FEET, GOOD
 from ssr.learning.statistics import SAFE_SUPPORT
 from ssr.robots.assembly import JOINT, LEFT_FOOT, RIGHT_FOOT, SHELL
 from ssr.robots.spec import RobotSpec
-from ssr.terrain.lines import edges, ruling
+from ssr.terrain.lines import edges, in_pieces, ruling
 from ssr.terrain.tile import Box, Tile
 from ssr.viewer import meshes
-from ssr.viewer.world import TRAIL, PlayMoment
+from ssr.viewer.footprints import TRAIL
+from ssr.viewer.world import PlayMoment
 from ssr.vision.camera import CameraConfig
 
 View = Literal["follow", "follow and turn", "stay"]
@@ -30,9 +31,11 @@ GROUND = ((126, 136, 148), (100, 116, 134))  #: boxes in turn
 GRASS, WOOD = (92, 148, 64), (184, 135, 82)
 EDGE, RULING = (60, 70, 84), (222, 227, 232)
 LIFT = 0.006  #: m above the ground, of lines
+LONGEST = 2.0  #: m; a browser loses the near part of a line that goes on behind the onlooker
 ABOVE_GROUND = 0.006  #: m, of marks
 SMOOTHING = 0.08  #: per drawn frame, of the onlooker's height and heading
 CENTRE = 0.018  #: m, radius of the dot in the middle of an imagined foothold
+UPRIGHT = 0.8  #: width ÷ height of a window that is held upright
 CONE = 0.35  #: m, how far the camera's view is drawn
 
 
@@ -48,14 +51,15 @@ class Scene:
         self.server, self.robot = server, robot
         self.view: View = "follow"
         self.imagined = self.footprints = True  #: are shown
-        self.tile: Tile | None = None
-        self.ground: list[viser.SceneNodeHandle] = []
+        self.laid: dict[str, Tile] = {}
+        self.ground: dict[str, list[viser.SceneNodeHandle]] = {}  #: by what was laid
         self.loose: list[viser.SceneNodeHandle] = []  #: those of it that move
         self._height, self._heading = robot.standing_height, 0.0  #: of the onlooker, smoothed
         reach = robot.standing_height
         server.initial_camera.position = (-2.1 * reach, -2.9 * reach, 1.0 * reach)
         server.initial_camera.look_at = (0.3 * reach, 0.0, -0.3 * reach)
         server.initial_camera.fov = 0.9
+        server.on_client_connect(self._welcome)
         server.scene.configure_fog(8.0, 30.0)
         server.scene.configure_environment_map(None)  # costs a machine without a GPU ten seconds
         server.scene.add_light_hemisphere("/sky", ground_color=(165, 170, 180), intensity=2.0)
@@ -65,6 +69,13 @@ class Scene:
             self._add_link(link)
         self._add_marks()
         self.cone = None if camera is None else self._add_cone(camera)  #: the camera's view
+
+    def _welcome(self, client: viser.ClientHandle) -> None:
+        """On a telephone the panel covers the lower part: the robot goes above it, further away."""
+        if client.camera.aspect < UPRIGHT:
+            reach = self.robot.standing_height
+            client.camera.position = (-3.4 * reach, -4.4 * reach, 0.6 * reach)
+            client.camera.look_at = (0.3 * reach, 0.3 * reach, -1.5 * reach)
 
     # ---- building ---------------------------------------------------------------------------------------
 
@@ -137,40 +148,51 @@ class Scene:
 
     # ---- showing ----------------------------------------------------------------------------------------
 
-    def lay(self, tile: Tile) -> None:
-        """Show this ground instead of the last."""
-        self.tile = tile
-        scene = self.server.scene
+    def lay(self, parts: dict[str, Tile]) -> None:
+        """Show these parts of the ground, by name; what is shown already stays, what is not named goes."""
+        if parts.keys() == self.laid.keys():
+            return
         with self.server.atomic():
-            for old in self.ground:
-                old.remove()
-            self.ground = [
-                scene.add_line_segments(
-                    f"/world/ground/{name}", lines(tile), colour, thickness=0.007, position=(0.0, 0.0, LIFT)
-                )
-                for name, lines, colour in (("edges", edges, EDGE), ("ruling", ruling, RULING))
-            ]
-            for k, colour in enumerate(GROUND):
-                boxes = tile.boxes[k :: len(GROUND)]
-                if boxes:
-                    mesh = meshes.joined(map(meshes.of_box, boxes))
-                    self.ground.append(
-                        scene.add_mesh_simple(
-                            f"/world/ground/{k}", mesh.vertices, mesh.faces, color=colour, flat_shading=True
-                        )
-                    )
-            if tile.sights:
-                mesh = meshes.joined(map(meshes.of_box, tile.sights))
-                self.ground.append(
-                    scene.add_mesh_simple("/world/ground/grass", mesh.vertices, mesh.faces, color=GRASS)
-                )
-            self.loose = [self._add_loose(k, body.box) for k, body in enumerate(tile.loose)]
-            self.ground += self.loose
+            for name in parts.keys() - self.laid.keys():
+                self.ground[name] = self._add_part(name, parts[name])
+            for name in self.laid.keys() - parts.keys():
+                for node in self.ground.pop(name):
+                    node.remove()
+                    self.loose = [other for other in self.loose if other is not node]
+        self.laid = parts
 
-    def _add_loose(self, number: int, box: Box) -> viser.SceneNodeHandle:
+    def _add_part(self, name: str, tile: Tile) -> list[viser.SceneNodeHandle]:
+        scene, here = self.server.scene, f"/world/ground/{name}"
+        nodes: list[viser.SceneNodeHandle] = [
+            scene.add_line_segments(
+                f"{here}/{what}",
+                in_pieces(lines(tile), LONGEST),
+                colour,
+                thickness=0.007,
+                position=(0.0, 0.0, LIFT),
+            )
+            for what, lines, colour in (("edges", edges, EDGE), ("ruling", ruling, RULING))
+        ]
+        groups = [(str(k), tile.boxes[k :: len(GROUND)], colour) for k, colour in enumerate(GROUND)]
+        for what, boxes, colour in (*groups, ("grass", tile.sights, GRASS)):
+            if boxes:
+                mesh = meshes.joined(map(meshes.of_box, boxes))
+                nodes.append(
+                    scene.add_mesh_simple(
+                        f"{here}/{what}",
+                        mesh.vertices,
+                        mesh.faces,
+                        color=colour,
+                        flat_shading=what != "grass",
+                    )
+                )
+        self.loose += [self._add_loose(f"{here}/loose/{k}", body.box) for k, body in enumerate(tile.loose)]
+        return nodes + self.loose[len(self.loose) - len(tile.loose) :]
+
+    def _add_loose(self, name: str, box: Box) -> viser.SceneNodeHandle:
         mesh = meshes.of_box(Box((0.0, 0.0, 0.0), box.half))
         return self.server.scene.add_mesh_simple(
-            f"/world/ground/loose/{number}",
+            name,
             mesh.vertices,
             mesh.faces,
             color=WOOD,
@@ -242,5 +264,4 @@ class Scene:
         self.prints.batched_scales = (np.arange(TRAIL) < count).astype(np.float32) + np.float32(1e-6)
 
     def _ground_at(self, points: np.ndarray) -> np.ndarray:
-        assert self.tile is not None
-        return self.tile.heights(points)
+        return np.max([tile.heights(points) for tile in self.laid.values()], axis=0)

@@ -1,4 +1,4 @@
-"""`PlayWorld`: one robot, steered by hand, that begins again whenever it falls or has walked to the end."""
+"""`PlayWorld`: one robot, steered by hand, that walks on and on and is put up again whenever it falls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ssr.evaluation.stress.registry import stress_named, trouble_of
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import GivenTiles
 from ssr.learning.footsteps import to_tile
-from ssr.robots.spec import Sole
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.frames import to_yaw
@@ -27,28 +26,20 @@ from ssr.terrain.registry import kind_named
 from ssr.terrain.settings import SLOPE, TERRAIN_TYPES
 from ssr.terrain.strip import STRIP_POOL
 from ssr.terrain.tile import Tile
+from ssr.viewer.footprints import TRAIL, Footprint, footprint
 from ssr.viewer.ground import Ground, lay
-from ssr.vision.support import resting_deficiency
+from ssr.viewer.outing import Command, Outing
 
-Command = tuple[float, float, float]  #: forward, left (m/s), turn to the left (rad/s); base frame
 Outcome = Literal["fell", "strayed", "crossed"]
 
 AVERAGED = 0.5  #: s, time constant of the velocity shown
 AFTERMATH = 1.0  #: s that a fall is watched before the next start
 ENDLESS = 1e9  #: s, three decades
-TRAIL = 12  #: footprints kept
-
-
-@dataclass(frozen=True, kw_only=True)
-class Footprint:
-    position: np.ndarray  #: (3,) centre of the sole where it comes to rest, tile frame
-    yaw: float
-    support: float  #: share of the sole with ground under it, once it lies flat
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayMoment:
-    """All there is to see after a control step. L links; feet right before left; tile frame."""
+    """All there is to see after a control step. L links; feet right before left; the landscape's frame."""
 
     link_position: np.ndarray  #: (L, 3)
     link_quaternion: np.ndarray  #: (L, 4) w x y z
@@ -70,9 +61,12 @@ class PlayWorld:
     def __init__(self, subject: Subject, ground: Ground, *, randomized: bool = False, seed: int = 0) -> None:
         self.ground, self.rng = ground, np.random.default_rng(seed)
         self.command: Command = (0.0, 0.0, 0.0)
+        self.led = True  #: along the way, where there is one
         self.stress, self.dose = "", 0.0
         self.tally: Counter[Outcome] = Counter()
         self.tiles = GivenTiles([lay(ground, self.rng)])
+        self.walk: Outing | None = None  #: on ground without an end
+        self.starts = 0
         self.subject, self.seed = subject, seed
         self.env = self._make()
         self.adopt(subject)
@@ -83,7 +77,8 @@ class PlayWorld:
         subject = self.subject
         env = TraversalEnv(
             subject.robot, 1, _endless(subject.task), camera=subject.camera, seed=self.seed, threads=1,
-            pool=STRIP_POOL, bank=self.tiles, physics=subject.physics, loose=self.tile.loose,
+            pool=STRIP_POOL, bank=self.tiles, physics=subject.physics, scan=subject.scan,
+            loose=self.tile.loose,
         )  # fmt: skip
         env.set_bootstrap(0.0)
         env.commands.fix(0.0)
@@ -92,15 +87,35 @@ class PlayWorld:
 
     @property
     def tile(self) -> Tile:
-        return self.tiles.tiles[0]
+        """What is under the robot, in the world's own frame, which begins at `origin`."""
+        return self.tiles.tiles[0] if self.walk is None else self.walk.stream.tile
+
+    @property
+    def leads(self) -> bool:
+        """Whether there is a way along which it can be led."""
+        return self.walk is not None and self.walk.trail is not None
+
+    @property
+    def origin(self) -> np.ndarray:
+        """(3,) m, in the landscape's frame."""
+        return np.zeros(3) if self.walk is None else self.walk.stream.origin
+
+    def scenery(self) -> dict[str, Tile]:
+        """What is there to be seen, by a name that means the same as long as it lies there."""
+        parts = {"tile": self.tile} if self.walk is None else self.walk.scenery()
+        return {f"{self.starts}/{name}": part for name, part in parts.items()}
 
     def _lay(self) -> None:
-        """A new tile of the ground chosen, in another world if other things lie loose on it."""
-        sizes = [item.box.half for item in self.tile.loose]
+        """New ground as chosen, in another world if other things lie loose on it."""
+        sizes = [item.box.half for item in self.tiles.tiles[0].loose]
+        endless = self.ground.endless(int(self.rng.integers(2**31)))
         self.tiles.tiles[0] = lay(self.ground, self.rng)
-        if [item.box.half for item in self.tile.loose] != sizes:
+        if [item.box.half for item in self.tiles.tiles[0].loose] != sizes:
             self.env = self._make()
             self._ramp()
+        self.walk = None if endless is None else Outing(endless, self.env)
+        if self.walk is not None:
+            return
         self.env.shown = self.env.field
         if self.tile.sights:
             seen = self.tile.seen()
@@ -141,18 +156,33 @@ class PlayWorld:
         self.env.simulator.push(torch.zeros(1, dtype=torch.long), kick)
 
     def begin(self) -> None:
-        """Start again, on a new tile of the ground chosen."""
+        """Start again, on new ground of the kind chosen."""
         self._lay()
+        self.starts += 1
+        if self.walk is not None:
+            self._set_off(self.walk.begin())
+        else:
+            self._set_off(self.env.reset())
+            self.env.progress.omnidirectional.fill_(True)  # so that `commands.free` is what counts
+
+    def _again(self) -> None:
+        """Up again where it fell; where the ground has an end, at its start."""
+        if self.walk is None:
+            self.begin()
+        else:
+            self._set_off(self.walk.again())
+
+    def _set_off(self, observation: Observation) -> None:
         self.trouble = trouble_of(self.stress, self.dose)
         self.steps = 0
-        self.observation = self._seen(self.env.reset())
-        self.env.progress.omnidirectional.fill_(True)  # so that `commands.free` is what counts
+        self.observation = self._seen(observation)
         self.actor.begin(1)
         self.state = self.env.simulator.state()
         self.ending: int | None = None  #: steps until the next start, once this episode is over
         self.footprints: deque[Footprint] = deque(maxlen=TRAIL)
         self.touchdowns = Touchdowns(1, TouchdownRules())
-        self.sole, self.sole_yaw = self.state.sole_position, self.state.sole_yaw  #: one step ago
+        self.sole = self._placed(self.state.sole_position)  #: one step ago
+        self.sole_yaw = self.state.sole_yaw
         self.velocity = torch.zeros(3)
         self.moment = self._moment(None)
 
@@ -161,8 +191,10 @@ class PlayWorld:
         if self.ending is not None:
             self.ending -= 1
             if self.ending < 0:
-                self.begin()
-        self.env.commands.free[0] = torch.tensor(self.command)
+                self._again()
+        if self.walk is not None:
+            self.walk.renew()
+        self.env.commands.free[0] = torch.tensor(self._told())
         action = self.actor.act(self.observation)
         imagined = self._imagine(action)
         self.trouble.act(self.env, self.steps)
@@ -170,7 +202,7 @@ class PlayWorld:
         self.steps += 1
         self._watch(transition)
         if not bool(transition.valid):
-            self.begin()
+            self._again()
         else:
             self.state = self.env.simulator.state()
             self.observation = self._seen(self.env.restart(torch.zeros(1, dtype=torch.bool)))
@@ -178,6 +210,13 @@ class PlayWorld:
             self._measure()
             self.moment = self._moment(imagined)
         return self.moment
+
+    def _told(self) -> Command:
+        return self.command if self.walk is None else self.walk.lead(self.command, self.led)
+
+    def _placed(self, points: Tensor) -> np.ndarray:
+        """Points (..., 3) of the world's frame in the landscape's."""
+        return points.double().numpy() + self.origin
 
     def _seen(self, observation: Observation) -> Observation:
         """With what stress makes of the images."""
@@ -192,16 +231,21 @@ class PlayWorld:
             return None
         with torch.inference_mode():
             mean, std = self.imagine(self.observation.privileged, action)
-        place = to_tile(mean[0], self.state.base_position[:, :2], self.state.yaw)
+        place = to_tile(mean[0], torch.from_numpy(self.base[None, :2]).float(), self.state.yaw)
         return torch.cat([place, std[0, :, None]], dim=-1).numpy()
 
     def _watch(self, transition: Transition) -> None:
-        """Note how the episode ended, once."""
-        if self.ending is not None or not bool(transition.ended):
-            return
+        """Note what was left behind, and, once, how the episode ended."""
+        strayed = False
+        if self.walk is not None and bool(transition.valid):
+            self.tally.update(["crossed"] if self.walk.note() else [])
+            strayed = self.walk.strayed
         x, y = transition.base_position[0, :2].tolist()
-        outcome: Outcome = "fell"
-        if bool(transition.truncated):
+        behind = self.walk is None and x > self.tile.length  # where the ground ends
+        if self.ending is not None or not (bool(transition.ended) or strayed or behind):
+            return
+        outcome: Outcome = "strayed" if strayed else "fell"
+        if bool(transition.truncated) or (behind and not bool(transition.terminated)):
             outcome = "crossed"
         elif bool(transition.valid) and (abs(y) > self.tile.half_width or x < -BEHIND_START):
             outcome = "strayed"
@@ -212,12 +256,14 @@ class PlayWorld:
         """A touchdown is confirmed one step after the contact, whose place it keeps."""
         landed = self.touchdowns.observe(transition)
         for foot in landed[0].nonzero().squeeze(-1).tolist():
-            self.footprints.append(
-                footprint(
-                    self.env.robot.sole, self.tile, self.sole[0, foot].numpy(), float(self.sole_yaw[0, foot])
-                )
-            )
-        self.sole, self.sole_yaw = transition.feet.position, transition.feet.yaw
+            self.footprints.append(self._footprint(self.sole[0, foot], float(self.sole_yaw[0, foot])))
+        self.sole, self.sole_yaw = self._placed(transition.feet.position), transition.feet.yaw
+
+    def _footprint(self, place: np.ndarray, yaw: float) -> Footprint:
+        kind = kind_named(self.tile.kind)
+        inclined = kind.terrain_type == TERRAIN_TYPES[SLOPE] if self.walk is None else self.walk.inclined
+        made = footprint(self.env.robot.sole, self.tile, place - self.origin, yaw, inclined)
+        return replace(made, position=made.position + self.origin)
 
     def _measure(self) -> None:
         state = self.state
@@ -226,8 +272,10 @@ class PlayWorld:
         self.velocity = self.velocity + self.env.config.control_period / AVERAGED * (now - self.velocity)
 
     def _moment(self, imagined: np.ndarray | None) -> PlayMoment:
-        state, position_quaternion = self.state, self.env.simulator.link_poses()
-        position, quaternion = (values[0].numpy() for values in position_quaternion)
+        state = self.state
+        placed, turned = self.env.simulator.link_poses()
+        position, quaternion = self._placed(placed[0]), turned[0].numpy()
+        self.base = self._placed(state.base_position[0])
         own = len(position) - len(self.tile.loose)
         forward, left, turn = self.velocity.tolist()
         seen = self.env.camera is not None and (self.steps <= 1 or bool(self.observation.depth_fresh))
@@ -236,7 +284,7 @@ class PlayWorld:
             link_quaternion=quaternion[:own],
             loose_position=position[own:],
             loose_quaternion=quaternion[own:],
-            base_position=state.base_position[0].numpy(),
+            base_position=self.base,
             base_yaw=float(state.yaw),
             velocity=(forward, left, turn),
             depth=self.observation.depth[0].numpy() if seen else None,
@@ -245,17 +293,6 @@ class PlayWorld:
             footprints=tuple(self.footprints),
             seconds=self.steps * self.env.config.control_period,
         )
-
-
-def footprint(sole: Sole, tile: Tile, position: np.ndarray, yaw: float) -> Footprint:
-    """Of a sole with its centre at (3,) and turned by `yaw`, tile frame."""
-    x, y = sole.offsets().reshape(-1, 2).T
-    turned = np.stack([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw)], axis=-1)
-    heights = tile.heights(position[:2] + turned)
-    slope = torch.tensor(kind_named(tile.kind).terrain_type == TERRAIN_TYPES[SLOPE])
-    missing = resting_deficiency(torch.from_numpy(heights), slope=slope)
-    place = np.array([*position[:2], heights.max()])
-    return Footprint(position=place, yaw=yaw, support=1.0 - float(missing))
 
 
 def _endless(trained: TaskConfig) -> TaskConfig:

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
 
 from ssr.errors import UserError
 from ssr.files import write_json
@@ -54,6 +57,10 @@ class HikeLog:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / LOG, {"format": FORMAT} | vars(self))
 
+    def text(self) -> str:
+        """For `parse`."""
+        return json.dumps({"format": FORMAT} | vars(self))
+
     def summary(self) -> dict[str, Any]:
         return {
             "missteps": self.count("misstep"),
@@ -70,15 +77,27 @@ class HikeLog:
         }
 
 
+def parse(text: str) -> HikeLog | None:
+    """None if it is of another format."""
+    content = json.loads(text)
+    return HikeLog(**content) if content.pop("format") == FORMAT else None
+
+
 def load(folder: Path) -> HikeLog | None:
     """None where there is none, or one of another format."""
     path = folder / LOG
-    if not path.is_file():
-        return None
     try:
-        content = json.loads(path.read_text())
-        return HikeLog(**content) if content.pop("format") == FORMAT else None
-    except (ValueError, TypeError, KeyError) as error:
+        return parse(path.read_text()) if path.is_file() else None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UserError(f"{path} is damaged. Remove it and run `ssr course` again.") from error
+
+
+def load_state(folder: Path) -> dict[str, Tensor]:
+    """What a walk goes on from, by name; empty where there is nothing."""
+    path = folder / STATE
+    try:
+        return load_file(str(path)) if path.is_file() else {}
+    except (OSError, SafetensorError) as error:
         raise UserError(f"{path} is damaged. Remove it and run `ssr course` again.") from error
 
 

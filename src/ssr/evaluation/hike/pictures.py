@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file
 
 from ssr.errors import UserError
 from ssr.evaluation import film
 from ssr.evaluation.film import Take
 from ssr.evaluation.footholds import Footholds
-from ssr.evaluation.hike.log import STATE, HikeLog
+from ssr.evaluation.hike.log import HikeLog, load_state
 from ssr.evaluation.hike.walk import EYES, FRAMES
 from ssr.evaluation.subject import Subject
 from ssr.terrain.route import make_route
@@ -25,8 +24,8 @@ def take_at(subject: Subject, log: HikeLog, folder: Path, metres: float) -> Take
     if not 0.0 <= metres <= log.done:
         raise UserError(f"--film {metres:g} m: it walked {log.done:.0f} m.")
     passed = next((k for k, row in enumerate(log.track) if row[3] >= metres), len(log.track) - 1)
-    kept = load_file(str(folder / STATE))
-    poses, images = kept["walk.poses"], kept["walk.images"]
+    kept = load_state(folder)
+    poses, images = (kept[f"walk.{name}"].numpy() for name in ("poses", "images"))
     per_second = 1.0 / (PERIOD * FRAMES)
     low = max(int((passed + 1 - BEFORE) * per_second), 0)
     high = min(int((passed + 1 + BEHIND) * per_second), len(poses))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import cos, radians, sin
+from math import cos, radians
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 
 from ssr.evaluation.conditions import as_built
 from ssr.evaluation.footholds import FootRecorder
-from ssr.evaluation.hike.log import STATE, HikeLog, load
+from ssr.evaluation.hike.log import STATE, HikeLog, load_state, parse
 from ssr.evaluation.hike.stream import POOL, WORLD, Stream
 from ssr.evaluation.ramps import Ramps
 from ssr.evaluation.store import PARTS, code_digest
@@ -22,7 +21,6 @@ from ssr.evaluation.waypoints import Way, command
 from ssr.evaluation.worlds import GivenTiles
 from ssr.learning.packing import write_tensors
 from ssr.learning.statistics import SAFE_SUPPORT
-from ssr.task import starts
 from ssr.task.config import TaskConfig
 from ssr.task.env import TraversalEnv
 from ssr.task.transition import Observation, Transition
@@ -92,7 +90,7 @@ class Walker:
         tile = self.route.around((0.0, 0.0), (0.0, 0.0, 0.0))
         self.env = TraversalEnv(
             subject.robot, 1, endless(subject.task), camera=subject.camera, seed=hike.seed, threads=1,
-            pool=POOL, bank=GivenTiles([tile]), physics=subject.physics,
+            pool=POOL, bank=GivenTiles([tile]), physics=subject.physics, scan=subject.scan,
         )  # fmt: skip
         self.env.set_bootstrap(0.0)
         self.env.commands.fix(0.0)
@@ -135,38 +133,13 @@ class Walker:
 
     def _put_down(self, at: float) -> None:
         """Stand at `at` m on the way, heading along it."""
-        env, limits = self.env, self.env.limits
+        env = self.env
         x, y = self.way.at(at).tolist()
-        heading = self.way.heading(at)
-        self.stream.begin(np.array([x, y, self._height(x, y)]))
-        local = np.array([x, y, 0.0]) - self.stream.origin
-        points = [[local[0] + dx * cos(heading), local[1] + dx * sin(heading)] for dx in starts.REACH]
-        ground = float(env.field.heights(torch.tensor([points])).max())
-        still = starts.default_pose(
-            env.robot.standing_height, limits, 1, lambda *shape: np.zeros((1, *shape))
-        )
-        pose = replace(
-            still,
-            base_position=torch.tensor(
-                [[local[0], local[1], ground + env.robot.standing_height + starts.CLEARANCE]]
-            ).float(),
-            base_quaternion=torch.tensor([[cos(heading / 2), 0.0, 0.0, sin(heading / 2)]]).float(),
-        )
-        env.start(WORLD, pose)
-        env.progress.omnidirectional.fill_(True)  # so that `commands.free` is what counts
-        if env.camera is not None:
-            env.camera.reset(WORLD, env.shown, *env.simulator.link_poses(), ramp=0.0)
-        env.restart(torch.zeros(1, dtype=torch.bool))
-        env.history[:] = env.history[:, -1:]  # of what was before it knows nothing
-        self.observation = env.observation()
+        self.observation = self.stream.stand(x, y, self.way.heading(at))
         self.actor.begin(1)
         self.feet = FootRecorder(1, env.layouts.privileged, Ramps(env.field, env.robot.sole))
         self.tilted_since: float | None = None
         self.best, self.best_at = at, self.log.seconds
-
-    def _height(self, x: float, y: float) -> float:
-        near = self.route.around((x, y), (0.0, 0.0, 0.0))
-        return float(near.heights(np.array([[x, y]]))[0])
 
     # ---- writing down -----------------------------------------------------------------------------------
 
@@ -240,7 +213,7 @@ class Walker:
     def way_point(self) -> np.ndarray:
         """(3,) on the way, where it is or was last."""
         x, y = self.way.at(self.log.done).tolist()
-        return np.array([x, y, self._height(x, y)])
+        return np.array([x, y, self.stream.height(x, y)])
 
     def _carry(self) -> None:
         """To the beginning of the next piece, past what it falls over again and again."""
@@ -261,8 +234,10 @@ class Walker:
             "walk.images": torch.from_numpy(np.array(self.images, dtype=np.uint8)),
             "walk.origin": torch.from_numpy(self.stream.origin),
             "walk.steps": torch.tensor([self.steps]),
+            "walk.log": torch.tensor(list(self.log.text().encode()), dtype=torch.uint8),
             "walk.best": torch.tensor(
-                [self.best, self.best_at, self.tilted_since or -1.0], dtype=torch.float64
+                [self.best, self.best_at, -1.0 if self.tilted_since is None else self.tilted_since],
+                dtype=torch.float64,
             ),
         }
         env = {f"env.{k}": v for k, v in self.env.state_dict().items()}
@@ -272,15 +247,15 @@ class Walker:
     def resume(self) -> None:
         """Go on from where the same walk was saved, if it was."""
         folder = folder_of(self.hike.folder, self.hike.seed)
-        kept = load(folder)
-        same = ("policy", "code", "seed", "length", "speed")
-        if kept is None or not (folder / STATE).is_file():
-            return
-        if any(getattr(kept, name) != getattr(self.log, name) for name in same):
-            return
-        state = load_file(str(folder / STATE))
+        state = load_state(folder)
         take = lambda part: {k.removeprefix(part): v for k, v in state.items() if k.startswith(part)}
-        self.log, own = kept, take("walk.")
+        own = take("walk.")
+        kept = parse(bytes(own["log"].tolist()).decode()) if "log" in own else None
+        same = ("policy", "code", "seed", "length", "speed")
+        if kept is None or any(getattr(kept, name) != getattr(self.log, name) for name in same):
+            return
+        self.log = kept
+        self.log.save(folder)  # as it was with this state, should its own file be of another moment
         self.stream.origin = own["origin"].numpy().copy()
         self.env.load_state_dict(take("env."))
         self.env.simulator.read()
