@@ -6,15 +6,19 @@ STAMP := $(VENV)/.installed
 CHECKED := setup.py src tests examples scripts/convert_settings scripts/cuda_kernels scripts/levels \
 	scripts/moving_picture scripts/settings_page scripts/unchanged
 
-CHECKED += scripts/hostile scripts/seal scripts/soak
+CHECKED += scripts/commands scripts/hostile scripts/seal scripts/soak
 
-.PHONY: demo test hostile soak check docs setup lock clean cuda-kernels
+.PHONY: demo test commands hostile soak check docs setup lock clean cuda-kernels
 
 demo: setup
 	$(BIN)/ssr demo
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Minutes: every command that README and docs show, shortened; says which it does not run and why.
+commands: setup
+	$(BIN)/python scripts/commands
 
 hostile: setup
 	$(BIN)/python scripts/hostile

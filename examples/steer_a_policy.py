@@ -13,7 +13,7 @@ run = sys.argv[1] if len(sys.argv) > 1 else "pretrained/x2"
 seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
 
 walker = subject.load(run)
-world = PlayWorld(walker, Ground.of("stairs_up", level=3, strip=True))
+world = PlayWorld(walker, Ground.of("stairs_up", level=3))
 for second in range(seconds):
     turn = 0.0 if second < seconds / 2 else 0.3
     world.command = (0.8, 0.0, turn)  # m/s ahead, m/s to the left, rad/s to the left

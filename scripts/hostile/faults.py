@@ -19,7 +19,7 @@ from ssr.rehearsal.lockstep import Lockstep
 from ssr.rehearsal.training import Training
 from ssr.rehearsal.trial import strip
 
-CONFIG = ControllerConfig(stand=StandConfig(seconds=0.05))
+CONFIG = ControllerConfig(stand=StandConfig(seconds=0.15, stiffness=1.0))
 HARMLESS = ("none", "loss", "clock-jump")
 SENSES = tuple(kind for kind in get_args(FaultKind) if kind not in HARMLESS)
 OWN = ("policy: not finite", "controller: not finite", "controller: far off", "controller: too stiff")
@@ -58,7 +58,7 @@ def trial(made: Material, seed: int) -> list[Tally]:
     training, ground = Training.of(made.run), strip("flat")
     for kind, tally in found.items():
         for _ in range(EACH):
-            after = float(rng.uniform(0.12, 0.4))
+            after = float(rng.uniform(0.22, 0.5))
             sensed = kind if kind in SENSES else "none"
             fault = Fault(FaultConfig(kind=sensed, after=after), seed=int(rng.integers(1000)))  # type: ignore[arg-type]
             world = Lockstep(
@@ -74,7 +74,7 @@ def _suffer(world: Lockstep, kind: str, after: float, tally: Tally, rng: np.rand
     wire = Wire(world)
     _until(world, 0.02)
     world.controller.request(world.now, "stand")
-    _until(world, 0.09)
+    _until(world, 0.19)
     world.controller.request(world.now, "walk")
     _until(world, after)
     if world.controller.phase is not Phase.WALK:

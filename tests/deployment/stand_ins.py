@@ -93,7 +93,7 @@ class Bench:
     def __init__(self, contract: Contract, policy: Scripted | None = None, **config: object) -> None:
         self.contract = contract
         self.policy = policy or still(len(contract.joints))
-        settings = replace(ControllerConfig(stand=StandConfig(seconds=0.05)), **config)  # type: ignore[arg-type]
+        settings = replace(ControllerConfig(stand=StandConfig(seconds=0.15, stiffness=1.0)), **config)  # type: ignore[arg-type]
         self.controller = Controller(contract, Immediate(self.policy), settings)
         self.ticks = 0
         self.rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ class Bench:
         """Idle → stand → walk, as an operator would do it."""
         self.tick(5)
         assert self.controller.request(self.now, "stand") == ""
-        self.tick(60)
+        self.tick(round(1000 * self.controller.config.stand.seconds) + 10)
         assert self.controller.request(self.now, "walk") == ""
         self.tick(100)
         assert self.controller.phase is Phase.WALK, self.controller.reason

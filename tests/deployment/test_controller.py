@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from stand_ins import Bench, Scripted
 
-from ssr.deployment.config import SafetyConfig
+from ssr.deployment.config import SafetyConfig, StandConfig
 from ssr.deployment.contract import Contract, check_joint_names
 from ssr.deployment.controller import Controller, Phase
 from ssr.deployment.messages import Header, Quaternion, Twist, Vector3, stamp
@@ -19,14 +19,14 @@ CONTROL_PERIOD = 20  #: ticks
 
 
 def test_the_way_is_idle_stand_walk_damp_idle(contract: Contract) -> None:
-    bench = Bench(contract)
+    bench = Bench(contract, stand=StandConfig(seconds=1.0))
     c = bench.controller
     limp = bench.tick(5)
     assert c.phase is Phase.IDLE and not limp.stiffness.any() and not limp.damping.any()
     assert "once the robot stands" in c.request(bench.now, "walk")
     assert c.request(bench.now, "stand") == ""
     assert "once the robot stands" in c.request(bench.now, "walk")  # it is still getting up
-    standing = bench.tick(80)
+    standing = bench.tick(1010)
     assert c.phase is Phase.STAND
     np.testing.assert_allclose(standing.position, contract.values("default"))
     np.testing.assert_allclose(standing.stiffness, 8.0 * np.array(contract.values("kp")))
@@ -51,8 +51,11 @@ def test_standing_up_begins_where_the_joints_are(contract: Contract) -> None:
     bench.controller.request(bench.now, "stand")
     first = bench.tick()
     np.testing.assert_allclose(first.position, bench.position, atol=1e-3)
-    steps = [bench.tick().position for _ in range(60)]
-    assert np.abs(np.diff(steps, axis=0)).max() < 0.02  # no jump on the way
+    steps = [bench.tick() for _ in range(160)]
+    assert np.abs(np.diff([step.position for step in steps], axis=0)).max() < 0.02  # no jump on the way
+    share = np.array([step.stiffness for step in steps]) / contract.values("kp")
+    assert share[0].max() < 0.01 and (share[-1] == 1.0).all(), "stiffness begins at nothing"
+    assert np.diff(share, axis=0).min() >= 0.0 and np.diff(share, axis=0).max() < 0.02
 
 
 def test_nothing_starts_without_a_healthy_robot(contract: Contract) -> None:
@@ -61,7 +64,7 @@ def test_nothing_starts_without_a_healthy_robot(contract: Contract) -> None:
     bench.says["depth"] = False
     bench.tick(5)
     bench.controller.request(bench.now, "stand")
-    bench.tick(80)
+    bench.tick(170)
     assert "no depth image yet" in bench.controller.request(bench.now, "walk")
 
 

@@ -22,7 +22,7 @@ from ssr.rehearsal.trial import strip
 from ssr.robots import load
 
 AFTER = 0.6  #: s, when the fault begins
-CONFIG = ControllerConfig(stand=StandConfig(seconds=0.1))
+CONFIG = ControllerConfig(stand=StandConfig(seconds=0.15, stiffness=1.0))
 
 
 def hanging(policy: Exported, kind: str = "none") -> Lockstep:
@@ -39,7 +39,7 @@ def hanging(policy: Exported, kind: str = "none") -> Lockstep:
     )
     ticks(world, lambda: world.now >= 0.05)
     assert world.controller.request(world.now, "stand") == ""
-    ticks(world, lambda: world.now >= 0.2)
+    ticks(world, lambda: world.now >= 0.25)
     assert world.controller.request(world.now, "walk") == ""
     ticks(world, lambda: world.now >= AFTER)
     assert world.controller.phase is Phase.WALK, world.controller.reason
@@ -79,6 +79,10 @@ STOPPED = {
     "depth-backwards": (321, "depth images run backwards"),
     "silent-depth": (321, "no new depth image"),
     "frozen-depth": (321, "no new depth image"),
+    "repeated-depth": (321, "no new depth image"),
+    "cycling-depth": (321, "no new depth image"),
+    "blind-depth": (321, "no new depth image"),
+    "malformed-depth": (321, "no new depth image"),
 }
 
 
@@ -130,8 +134,8 @@ def test_it_stands_up_from_the_gantry_and_stays_up() -> None:
     for name in ("x2", "dr02", "g1"):
         robot = load(name)
         contract = stand_ins.contract(stand_ins.robot_config(name))
-        bench = stand_ins.Bench(contract)
-        gantry = GantryConfig(stiff_seconds=0.6, lift=0.05)
+        bench = stand_ins.Bench(contract, stand=StandConfig(seconds=1.0))
+        gantry = GantryConfig(stiff_seconds=1.1, lift=0.05)
         world = stand_ins.Suspended(robot, strip("flat"), bench.controller, gantry)
         world.tick(300)
         world.controller.request(world.now, "stand")

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import stand_ins
 from stand_ins import Bench, Scripted
 
 from ssr.deployment import gate
@@ -24,8 +25,13 @@ def values(contract: Contract, name: str) -> np.ndarray:
     return np.array(contract.values(name))
 
 
-def random_commands(contract: Contract, rng: np.random.Generator, before: np.ndarray) -> JointTargets:
-    """Sound ones, ones at the edge of what is possible, and a hostile number in every tenth, or all over."""
+def random_commands(
+    contract: Contract, rng: np.random.Generator, before: np.ndarray, limp: np.ndarray
+) -> JointTargets:
+    """Sound ones, ones at the edge of what is possible, and a hostile number in every tenth, or all over.
+
+    limp (N, J): joints that were not stiff before, most of which become so softly.
+    """
     kp, kd = values(contract, "kp"), values(contract, "kd")
     reach = REACH * values(contract, "max_torque") / kp
     shape = before.shape
@@ -34,7 +40,7 @@ def random_commands(contract: Contract, rng: np.random.Generator, before: np.nda
     choose = lambda share: rng.random((len(before), 1)) < share
     position = np.where(choose(0.1), far, near)
     stiffness = kp * np.where(choose(0.2), rng.uniform(-1.0, 1.1 * STIFFEST, shape), 1.0)
-    stiffness = np.where(choose(0.1), 0.0, stiffness)
+    stiffness = np.where(choose(0.02), 0.0, stiffness) * np.where(limp, 0.02, 1.0)
     damping = kd * np.where(choose(0.2), rng.uniform(-1.0, 1.1 * MOST_DAMPED, shape), 1.0)
     made = [position, stiffness, damping]
     for k, part in enumerate(made):
@@ -44,16 +50,20 @@ def random_commands(contract: Contract, rng: np.random.Generator, before: np.nda
 
 
 def test_a_million_commands_random_and_hostile(contract: Contract) -> None:
-    """Checked against the promise itself, joint by joint, not against the gate's own arithmetic."""
+    """Checked against the promise itself, joint by joint, not against the gate's own arithmetic.
+
+    Of torque: for joints at both ends of their range and between, from one command to the next.
+    """
     rng, watched = np.random.default_rng(0), Gate(contract)
     lower, upper, torque = (values(contract, n) for n in ("lower", "upper", "max_torque"))
     kp, kd, default = (values(contract, n) for n in ("kp", "kd", "default"))
-    way = 2 * torque / kp + values(contract, "max_velocity") * contract.control_period
+    most = 2 * torque + kp * values(contract, "max_velocity") * contract.control_period
     last = np.tile(default, (STREAMS, 1))
-    before, stiff_before = last, np.zeros_like(last, bool)
+    before = last, np.zeros_like(last)
     passed = refused = 0
     for _ in range(COMMANDS):
-        wanted = random_commands(contract, rng, last)
+        softly = (before[1] < 0.5 * kp) & (rng.random((STREAMS, 1)) < 0.9)
+        wanted = random_commands(contract, rng, last, softly)
         sent, why = watched.passed(wanted)
         p, k, d = (np.broadcast_to(getattr(sent, n), last.shape) for n in NAMES)
         assert np.isfinite(p).all() and np.isfinite(k).all() and np.isfinite(d).all()
@@ -62,13 +72,21 @@ def test_a_million_commands_random_and_hostile(contract: Contract) -> None:
         assert (k >= 0).all() and (k <= STIFFEST * kp + 1e-6).all()
         assert (d >= 0).all() and (d <= MOST_DAMPED * kd + 1e-6).all()
         assert (k * beyond <= REACH * torque + 1e-6).all()
-        followed = stiff_before & (k > 0)
-        assert (np.abs(p - before)[followed] <= np.broadcast_to(way, p.shape)[followed] + 1e-6).all()
+        for share in (0.0, 0.37, 1.0):
+            q = lower + share * (upper - lower)
+            was, is_now = before[1] * (before[0] - q), k * (p - q)
+            held = np.clip(is_now, np.minimum(was, 0.0), np.maximum(was, 0.0))
+            assert (np.abs(is_now - held) <= most + 1e-6).all(), "torque that was not there before"
+            grown = k >= before[1]
+            assert (np.abs(is_now - was)[grown] <= np.broadcast_to(most, p.shape)[grown] + 1e-6).all()
+            limp = before[1] == 0
+            softly = most / contract.commands_per_action + 1e-6
+            assert (np.abs(is_now)[limp] <= np.broadcast_to(softly, p.shape)[limp]).all()
         changed = np.any([getattr(wanted, n) != getattr(sent, n) for n in NAMES], axis=0).any(-1)
         assert bool(why) == bool(changed.any())
         damped = (k[changed] == 0).all() and (d[changed] == kd).all()
         assert damped, "what is not let through is damped, all joints of it"
-        before, stiff_before, last = p, k > 0, np.where(k > 0, p, last)
+        before, last = (p, k), np.where(k > 0, p, last)
         refused += int(changed.sum())
         passed += int((~changed).sum())
     assert passed + refused >= 1_000_000 and passed > 200_000 and refused > 200_000
@@ -95,7 +113,7 @@ def test_one_wrong_number_damps_all_joints_and_says_why(
     )
     changed = getattr(sound, part).copy()
     changed[3] = value
-    watched = Gate(contract)
+    watched = Gate(contract, holding=True)
     assert watched.passed(sound) == (sound, "")
     sent, said = watched.passed(replace(sound, **{part: changed}))
     assert said == f"a command for {contract.joint_names[3]} {why}"
@@ -106,18 +124,45 @@ def test_torque_and_rate_have_reasons_of_their_own(contract: Contract) -> None:
     default, kp, kd = (values(contract, n) for n in ("default", "kp", "kd"))
     reach = values(contract, "upper") + 1.4 * values(contract, "max_torque") / kp
     stiff = JointTargets(position=reach, stiffness=2 * kp, damping=kd)
-    assert "asks for more torque than it has" in Gate(contract).passed(stiff)[1]
-    watched = Gate(contract)
-    there = JointTargets(position=reach, stiffness=kp, damping=kd)
+    assert "asks for more torque than it has" in Gate(contract, holding=True).passed(stiff)[1]
+    watched = Gate(contract, holding=True)
+    for _ in range(2 * contract.commands_per_action):  # the way there may be long; it takes its time
+        there = JointTargets(position=default, stiffness=kp, damping=kd)
+        assert watched.passed(there)[1] == ""
     back = JointTargets(position=values(contract, "lower") - 0.5, stiffness=kp, damping=kd)
-    assert watched.passed(there)[1] == ""
-    assert "moves faster than it can" in watched.passed(back)[1]
-    shaking = Gate(contract)
+    assert "asks for torque too suddenly" in watched.passed(back)[1]
+    shaking = Gate(contract, holding=True)
     said = []
     for k in range(60):
         here = JointTargets(position=default + 0.3 * (-1) ** k, stiffness=kp, damping=kd)
         said.append(shaking.passed(here)[1])
-    assert any("moves faster" in why for why in said), "small steps add up within a control period"
+    assert any("too suddenly" in why for why in said), "small steps add up within a control period"
+
+
+def test_a_target_that_may_jump_at_the_policys_gains_may_not_when_stiff(contract: Contract) -> None:
+    """What steps torque is stiffness times way: at 20 × kp a twentieth of the way is as much."""
+    default, kp, kd = (values(contract, n) for n in ("default", "kp", "kd"))
+    jump = default + 0.3 * np.sign(values(contract, "upper") + values(contract, "lower") - 2 * default + 1e-9)
+    soft = JointTargets(position=jump, stiffness=kp, damping=kd)
+    assert Gate(contract, holding=True).passed(soft)[1] == ""
+    for factor, why in ((1.0, ""), (STIFFEST, "too suddenly")):
+        watched = Gate(contract, holding=True)
+        for k in np.linspace(1.0, factor, 3000):  # as stiff as that, in three seconds
+            assert watched.passed(JointTargets(position=default, stiffness=k * kp, damping=kd))[1] == ""
+        assert why in watched.passed(JointTargets(position=jump, stiffness=factor * kp, damping=kd))[1]
+
+
+def test_a_limp_robot_becomes_stiff_softly_wherever_its_joints_are(contract: Contract) -> None:
+    """Never at once, and also not after it was let go for a moment."""
+    default, kp, kd = (values(contract, n) for n in ("default", "kp", "kd"))
+    held = JointTargets(position=default, stiffness=kp, damping=kd)
+    assert "too suddenly" in Gate(contract).passed(held)[1]
+    watched = Gate(contract, holding=True)
+    limp = JointTargets(position=default, stiffness=0 * kp, damping=kd)
+    assert watched.passed(held)[1] == "" and watched.passed(limp)[1] == ""
+    assert "too suddenly" in watched.passed(held)[1]
+    for k in np.linspace(0.0, 1.0, 250):
+        assert watched.passed(JointTargets(position=default, stiffness=k * kp, damping=kd))[1] == ""
 
 
 def test_another_number_of_joints_is_damped(contract: Contract) -> None:
@@ -135,13 +180,23 @@ def test_the_controller_may_ask_for_no_more_than_the_gate_lets_through() -> None
     assert {f.name for f in fields(JointTargets)} == set(NAMES)
 
 
-def test_a_sound_sitting_passes_from_first_to_last(contract: Contract) -> None:
-    rng, watched = np.random.default_rng(1), Gate(contract)
-    bench = Bench(contract, Scripted(lambda _: rng.normal(0.0, 1.0, len(contract.joints)).astype(np.float32)))
-    bench.walk()
-    for _ in range(400):
-        assert watched.passed(bench.tick())[1] == ""
-    assert bench.controller.phase is Phase.WALK
+@pytest.mark.parametrize("robot", ["x2", "dr02", "g1"])
+def test_a_sound_sitting_passes_from_first_to_last(robot: str) -> None:
+    """Limp in any posture, up as stiffly and fast as may be asked for, and a walk that shakes all joints."""
+    contract = stand_ins.contract(stand_ins.robot_config(robot))
+    rng, count = np.random.default_rng(1), len(contract.joints)
+    for share, stand in ((0.0, StandConfig()), (1.0, StandConfig(seconds=2.5, stiffness=STIFFEST))):
+        watched = Gate(contract)
+        policy = Scripted(lambda _: rng.normal(0.0, 1.0, count).astype(np.float32))
+        bench = Bench(contract, policy, stand=stand)
+        lower, upper = values(contract, "lower"), values(contract, "upper")
+        bench.position = lower + share * (upper - lower)
+        for number in range(3500):
+            if number in (5, 2600):
+                wish = "stand" if number == 5 else "walk"
+                assert bench.controller.request(bench.now, wish) == ""
+            assert watched.passed(bench.tick())[1] == ""
+        assert bench.controller.phase is Phase.WALK
 
 
 def test_it_knows_the_contract_alone_and_can_be_read_in_a_minute() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -13,9 +15,9 @@ from ssr.deployment import loopback
 from ssr.deployment.config import DdsConfig
 from ssr.deployment.loopback import confine, open_sockets
 from ssr.deployment.messages import String
-from ssr.deployment.topics import Network, Reader, Writer
+from ssr.deployment.topics import EVERY, Network, Reader, Writer
 
-DOMAIN = 40 + os.getpid() % 50
+DOMAIN = 10 + os.getpid() % 30
 
 
 def device_of(listener: socket.socket) -> bytes:
@@ -79,7 +81,7 @@ def until(done: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 def test_the_first_to_speak_is_heard_until_it_leaves() -> None:
-    stage = Stage(DOMAIN + 51)
+    stage = Stage(DOMAIN + 30)
     operator, intruder = stage.speaker(), stage.speaker()
     operator.write(String("stand"))
     assert stage.hear(1) == (["stand"], [])
@@ -94,7 +96,7 @@ def test_the_first_to_speak_is_heard_until_it_leaves() -> None:
 
 
 def test_a_reader_can_be_pinned_to_the_one_who_asked_elsewhere() -> None:
-    stage = Stage(DOMAIN + 102)
+    stage = Stage(DOMAIN + 60)
     intruder, operator = stage.speaker(), stage.speaker()
     intruder.write(String("faster"))
     stage.hear(1)
@@ -106,3 +108,65 @@ def test_a_reader_can_be_pinned_to_the_one_who_asked_elsewhere() -> None:
     operator.write(String("slower"))
     intruder.write(String("faster"))
     assert stage.hear(2) == (["slower"], ["faster"])
+
+
+def test_while_the_robot_moves_nobody_takes_over_from_one_who_has_left() -> None:
+    stage = Stage(DOMAIN + 90)
+    operator, intruder = stage.speaker(), stage.speaker()
+    operator.write(String("stand"))
+    assert stage.hear(1) == (["stand"], [])
+    stage.reader.settled = True
+    del operator
+    until(lambda: stage.reader.publishers == 1)
+    intruder.write(String("faster"))
+    assert stage.hear(1) == ([], ["faster"])
+    stage.reader.settled = False
+    intruder.write(String("hello"))
+    assert stage.hear(1) == (["hello"], [])
+
+
+def test_who_was_not_there_before_the_robot_stood_does_not_begin_to_steer() -> None:
+    stage = Stage(DOMAIN + 120)
+    stage.reader.pin(None)
+    stage.reader.settled = True
+    late = stage.speaker()
+    late.write(String("faster"))
+    assert stage.hear(1) == ([], ["faster"])
+    stage.reader.settled = False
+    stage.reader.pin(None)  # the only one there is
+    stage.reader.settled = True
+    late.write(String("slower"))
+    assert stage.hear(1) == (["slower"], [])
+
+
+def test_every_request_arrives_though_packets_are_lost_and_nobody_looks() -> None:
+    """A third of all packets; thirty wishes wait at once. The last of them may be the one that stops."""
+    domain = DOMAIN + 150
+    reader = Network(DdsConfig(domain=domain)).reader("who", String, depth=EVERY, reliable=True)
+    words = [f"wish {k}" for k in range(30)]
+    speak = (
+        "import sys, time; from ssr.deployment.config import DdsConfig;"
+        "from ssr.deployment.messages import String;"
+        "from ssr.deployment.topics import EVERY, Network;"
+        f"network = Network(DdsConfig(domain={domain}, lossiness=0.33));"
+        "writer = network.writer('who', String, depth=EVERY)\n"
+        "while not writer.subscribers: time.sleep(0.01)\n"
+        f"for k in range(30): writer.write(String(f'wish {{k}}')); time.sleep(0.002)\n"
+        "sys.stdin.read()"
+    )
+    speaker = subprocess.Popen([sys.executable, "-c", speak], stdin=subprocess.PIPE)
+    try:
+        heard: list[str] = []
+
+        def all_there() -> bool:
+            heard.extend(message.data for message in reader.take())
+            return len(heard) >= len(words)
+
+        until(lambda: reader.publishers == 1)
+        time.sleep(0.5)
+        until(all_there)
+        assert heard == words
+    finally:
+        assert speaker.stdin is not None
+        speaker.stdin.close()
+        speaker.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from mcap.reader import make_reader
 from ssr.cli.main import main
 from ssr.deployment import exported, recording
 from ssr.deployment.config import DdsConfig, TopicNames
-from ssr.deployment.messages import Header, JointState, String, stamp
+from ssr.deployment.messages import Header, JointCommand, JointState, String, stamp
 from ssr.deployment.topics import Network
 from ssr.errors import UserError
 from ssr.rehearsal.operator import Operator
@@ -28,7 +29,7 @@ PATIENCE = 90.0  #: s, for machines that have other things to do
 LOOSE = [
     *("--controller.safety.joint-timeout", "0.4", "--controller.safety.imu-timeout", "0.4"),
     *("--controller.safety.depth-timeout", "3.0", "--controller.safety.max-missed", "40"),
-    *("--controller.stand.seconds", "0.3"),
+    *("--controller.stand.seconds", "1.0"),
 ]
 NETWORK = ["--network.domain", str(DOMAIN)]
 
@@ -89,6 +90,31 @@ def test_loss_nonsense_and_a_robot_that_dies_and_comes_back(
     code, words = controller.end()
     assert code == 0 and "Traceback" not in words, words
     check_recording(tape)
+
+
+def test_a_controller_whose_terminal_is_lost_leaves_the_robot_damping(
+    run: Path, processes: list[Process]
+) -> None:
+    """Hung up on, or quit by force: what counts is the last that was sent, and that it was sent at all."""
+    network = ["--network.domain", str(DOMAIN + 4)]
+    wire = Network(DdsConfig(domain=DOMAIN + 4)).reader(TopicNames().joint_commands, JointCommand, depth=300)
+    processes.append(Process("robot-sim", "--gantry.mode", "hold", *network))
+    operator = Operator(DdsConfig(domain=DOMAIN + 4))
+    for asked in (signal.SIGHUP, signal.SIGQUIT):
+        controller = Process("deploy", str(run), "--arm", "--no-recording", *LOOSE, *network)
+        processes.append(controller)
+        operator.status = {}
+        assert operator.bring_to("stand", PATIENCE), operator.status
+        assert operator.until(lambda: bool(operator.status.get("standing")), PATIENCE)
+        wire.take()
+        assert operator.until(lambda: wire.wait(0.0), PATIENCE)
+        assert all(command.stiffness.all() for command in wire.take())
+        controller.signal(asked)
+        code, words = controller.wait()
+        assert code == 0 and "Traceback" not in words, words
+        last = wire.take()
+        farewell = [command for command in last if not command.stiffness.any() and command.damping.all()]
+        assert len(farewell) > 5 and last[-1] is farewell[-1]
 
 
 def check_recording(tape: Path) -> None:

@@ -17,6 +17,7 @@ BENCHMARKS: dict[str, str] = {
     "eval": "control steps per second of evaluation, and the cost of 1,000 trials",
     "deploy": "inference, camera filters, and controller and robot together for a while",
     "train": "steps per second of training, from raw physics to the whole loop",
+    "gpu": "a CUDA card: parity with the CPU, rates, waits, memory; --json is a line to send us",
 }
 
 

@@ -49,6 +49,7 @@ def run(argv: list[str]) -> int:
     options = tyro.cli(CourseOptions, prog="ssr course", description=DESCRIPTION, args=argv)
     from rich.console import Console
 
+    from ssr.errors import UserError
     from ssr.evaluation import report, subject
     from ssr.evaluation.hike import page, pictures
     from ssr.evaluation.hike.log import HikeLog
@@ -58,6 +59,9 @@ def run(argv: list[str]) -> int:
     from ssr.pictures.offscreen import working_backend
     from ssr.progress import Progress, doing
 
+    for metres in options.film:
+        if metres > options.length:
+            raise UserError(f"--film {metres:g} m: the route has {options.length:g} m.")
     console = Console()
     walker = subject.load(options.run, options.snapshot)
     base = options.out or subject.home(options.run) / "course"

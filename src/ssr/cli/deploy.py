@@ -43,7 +43,8 @@ def run(argv: list[str]) -> int:
     policy = exported.read(options.run, _described(options.robot))
     report = Runtime(policy, options.config, options.run).run()
     print(
-        f"{report.seconds:.1f} s: {report.command_rate:.0f} commands/s ({report.skipped_commands} skipped), "
+        f"{report.seconds:.1f} s: {report.command_rate:.0f} commands/s ({report.skipped_commands} skipped, "
+        f"{1000 * report.longest_pause:.0f} ms at most in a row), "
         f"{report.missed_actions} actions late, {report.dropped_records} records dropped"
     )
     if report.recording is not None:

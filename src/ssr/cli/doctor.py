@@ -19,9 +19,16 @@ PACKAGES = ("torch", "mujoco", "mujoco-warp", "warp-lang", "numba", "numpy", "mi
 class Doctor:
     """Tell what this machine has (cores, memory, GPU, OpenGL, versions) and which preset suits it."""
 
+    preset: str | None = None
+    """Instead: what training with this preset will hold on a device, part by part. Takes a minute or two."""
+    device: str = "cuda"
+    """On which device that would be; none needs to be here."""
+
 
 def run(argv: list[str]) -> int:
-    tyro.cli(Doctor, args=argv, prog="ssr doctor")
+    options = tyro.cli(Doctor, args=argv, prog="ssr doctor")
+    if options.preset is not None:
+        return show_plan(options.preset, options.device)
     gpus = gpu_names()
     table = Table(show_header=False, box=None)
     table.add_row("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
@@ -34,6 +41,34 @@ def run(argv: list[str]) -> int:
     table.add_row("preset", suited_preset(gpus))
     Console().print(table)
     return 0
+
+
+def show_plan(preset: str, device: str) -> int:
+    """The memory plan as a table; 1 if it does not fit."""
+    import re
+
+    from ssr.benchmarks import memory_plan
+    from ssr.errors import UserError
+    from ssr.learning import presets
+
+    if not re.fullmatch(r"cuda(:\d{1,3})?", device):
+        raise UserError(f"A memory plan is made for CUDA devices, not for {device!r}. Known: cuda, cuda:0, …")
+    config = presets.preset(preset)
+    plans = [memory_plan.plan(config, mirrored_input=mirrored) for mirrored in (False, True)]
+    title = f"{preset} on {device}: {config.env.num_envs:,} worlds, {config.ppo.steps} steps, GB"
+    table = Table("", "SSR", "input symmetry", title=title)
+    for name in plans[0]:
+        table.add_row(name, *(f"{plan[name]:.2f}" for plan in plans))
+    totals = [sum(plan.values()) for plan in plans]
+    table.add_row("all", *(f"{total:.2f}" for total in totals), style="bold")
+    console = Console()
+    console.print(table)
+    fits = max(totals) <= memory_plan.BOUND
+    verdict = "fits into" if fits else "does NOT fit into"
+    console.print(
+        f"It {verdict} the {memory_plan.BOUND:g} GB that a card of 24 GB has for a run.", highlight=False
+    )
+    return int(not fits)
 
 
 def gpu_names() -> list[str]:

@@ -13,7 +13,7 @@ from ssr.terrain.settings import LEVELS
 
 DESCRIPTION = """Watch a policy walk, in the browser, and steer it.
 
-ssr play  – the policy that ships, on flat ground
+ssr play  – the policy that ships, on an open course
 
 ssr play RUN  – one of your own
 
@@ -32,11 +32,11 @@ blue, two standard deviations wide. Footprints: green where well supported, else
 class PlayOptions:
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = DEFAULT
     """Run directory, its small checkpoint, a policy that ships (x2), or scripted:stand, fall or stepper."""
-    terrain: Annotated[str, tyro.conf.arg(metavar="KIND", help=kinds_help())] = "flat"
-    level: Annotated[int, Within(0, LEVELS - 1)] = 5
-    """Difficulty 0 to 19."""
-    strip: bool = False
-    """22 m of the terrain instead of a training tile."""
+    terrain: Annotated[
+        str, tyro.conf.arg(metavar="KIND", help=f"course (everything in turn), {kinds_help()}")
+    ] = "course"
+    level: Annotated[int, Within(0, LEVELS - 1)] = 8
+    """Difficulty 0 to 19; of a course, the hardest."""
     speed: Annotated[float, Within(-5.0, 5.0)] = 0.5
     """Forward speed asked for at first, m/s."""
     randomize: bool = False
@@ -59,12 +59,13 @@ def run(argv: list[str]) -> int:
 
     from ssr.errors import UserError
     from ssr.evaluation import subject
+    from ssr.evaluation.steering import Measurement
     from ssr.viewer.ground import Ground
     from ssr.viewer.panel import spans
     from ssr.viewer.player import Player, open_server
     from ssr.viewer.world import PlayWorld
 
-    ground = Ground.of(options.terrain, options.level, options.strip)
+    ground = Ground.of(options.terrain, options.level)
     played = subject.load(options.run, options.snapshot)
     _, unit, low, high, _ = spans(played.task.commands)[0]
     if not low <= options.speed <= high:
@@ -73,7 +74,8 @@ def run(argv: list[str]) -> int:
     server = open_server(options.host, options.port)
     try:
         world = PlayWorld(played, ground, randomized=options.randomize, seed=options.seed)
-        player = Player(server, world, lambda: subject.load(options.run), (options.speed, 0.0, 0.0))
+        told = Measurement(options.run, played, options.snapshot)
+        player = Player(server, world, lambda: subject.load(options.run), (options.speed, 0.0, 0.0), told)
         shown = "localhost" if options.host in ("0.0.0.0", "::") else options.host
         print(
             f"{played.name} on {ground.title}: http://{shown}:{server.get_port()} – Ctrl-C stops", flush=True

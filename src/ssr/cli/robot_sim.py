@@ -20,7 +20,8 @@ class RobotSimOptions:
     """A robot in MuJoCo behind the topics of a real one: joint states and IMU at 1 kHz, depth images.
 
     It hangs on a gantry until it has been commanded with stiffness for a while, is then let down and stands
-    on its own feet. Faults can be rehearsed: --fault.kind frozen-joints --fault.after 5.
+    on its own feet. Faults can be rehearsed: --fault.kind frozen-joints --fault.after 5. --view shows it in
+    the browser.
     """
 
     run: Path | None = None
@@ -33,6 +34,10 @@ class RobotSimOptions:
     """Of the terrain, 0 to 19, instead of a setting."""
     length: Annotated[float, Within(1.0, 1000.0)] = 22.0
     """Of the terrain, m, at least."""
+    view: bool = False
+    """Show it in the browser, as `ssr play` does."""
+    port: Annotated[int, Within(0, 65535)] = 8080
+    """Of the viewer on this machine; 0 takes any free one."""
     config: Annotated[RobotProcessConfig, tyro.conf.arg(name="")] = field(default_factory=RobotProcessConfig)
 
 
@@ -46,5 +51,13 @@ def run(argv: list[str]) -> int:
 
     tile = strip(options.terrain, options.setting, options.level, options.length)
     training = Training() if options.run is None else Training.of(options.run)
-    RobotProcess(robots.load(options.robot or training.robot), tile, options.config, training).run()
+    robot = robots.load(options.robot or training.robot)
+    if not options.view:
+        RobotProcess(robot, tile, options.config, training).run()
+        return 0
+    from ssr.viewer.spectator import Spectator
+
+    with Spectator(robot, tile, options.port) as spectator:
+        print(f"watch it: {spectator.url}", flush=True)
+        RobotProcess(robot, tile, options.config, training, onlooker=spectator).run()
     return 0

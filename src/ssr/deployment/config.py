@@ -15,6 +15,7 @@ from ssr.ranges import Within, settings
 LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 MAX_DOMAIN = 232  #: the highest DDS domain whose ports exist
 ON_A_ROBOT = ("onnxruntime", "cyclonedds", "mcap", "lz4", "pyrealsense2")
+STIFFENING = 8.0  #: × the policy's gains, that a robot standing up may gain in a second
 TO_EXPORT = ("onnx", "onnxscript", "onnxruntime")
 
 
@@ -80,6 +81,13 @@ class StandConfig:
     seconds: Annotated[float, Within(0.05, 30.0)] = 2.0  #: from wherever the joints are into the default pose
     stiffness: Annotated[float, Within(0.1, 20.0)] = 8.0
     """× the policy's gains, which are too soft to stand without a policy."""
+
+    def __post_init__(self) -> None:
+        if self.seconds < self.stiffness / STIFFENING:
+            raise UserError(
+                f"controller.stand.seconds {self.seconds:g} is too sudden for stiffness {self.stiffness:g}: "
+                f"expected at least {self.stiffness / STIFFENING:g}."
+            )
 
 
 @settings("controller")

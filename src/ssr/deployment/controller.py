@@ -238,15 +238,15 @@ class Controller:
         return JointTargets(position=self._default, stiffness=zero, damping=damping)
 
     def _standing(self, now: float) -> JointTargets:
-        """A smooth way into the default pose, the stiffness growing from the policy's to the standing one."""
+        """A smooth way into the default pose, the stiffness growing from nothing to the standing one."""
         stand = self.config.stand
-        share = float(np.clip((now - self._stand_at) / max(stand.seconds, 1e-6), 0.0, 1.0))
+        share = float(np.clip((now - self._stand_at) / stand.seconds, 0.0, 1.0))
         smooth = share * share * (3.0 - 2.0 * share)
-        factor = 1.0 + (stand.stiffness - 1.0) * smooth
+        factor = stand.stiffness * smooth
         return JointTargets(
             position=self._stand_from + (self._default - self._stand_from) * smooth,
             stiffness=self._kp * factor,
-            damping=self._kd * np.sqrt(factor),
+            damping=self._kd * np.sqrt(max(factor, 1.0)),
         )
 
     def status(self, now: float) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pyrealsense2 as rs
 from ssr.deployment.contract import CameraContract
 from ssr.deployment.depth_messages import as_image, image_message
 from ssr.deployment.depth_pipeline import DEPTH_UNIT, FRAME_RATE, DepthPipeline, ImageSource
+from ssr.deployment.freshness import Freshness
 from ssr.deployment.messages import Image, nanoseconds
 from ssr.deployment.topics import Reader
 from ssr.errors import UserError
@@ -107,11 +108,12 @@ class RealSenseCamera:
 
 
 class DepthInput:
-    """A thread that filters every image as it comes; `latest` is the newest."""
+    """A thread that filters every image as it comes; `latest` is the newest that shows something new."""
 
     def __init__(self, camera: Camera, contract: CameraContract) -> None:
         self.latest: Seen | None = None
-        self._camera, self._pipeline = camera, DepthPipeline(contract)
+        self._camera, self._pipeline, self._contract = camera, DepthPipeline(contract), contract
+        self._freshness = Freshness()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="depth", daemon=True)
         self._thread.start()
@@ -121,7 +123,12 @@ class DepthInput:
         return self._camera.malformed
 
     def trouble(self) -> str:
-        return self._camera.trouble()
+        return self._freshness.trouble or self._camera.trouble()
+
+    @property
+    def stale(self) -> int:
+        """Images that repeated an earlier one, or showed nothing."""
+        return self._freshness.stale
 
     def close(self) -> None:
         self._stop.set()
@@ -133,5 +140,8 @@ class DepthInput:
             found = self._camera.next(PATIENCE)
             if found is not None:
                 stamp, frame, message = found
+                raw = as_image(message, self._contract)
+                if raw is None or not self._freshness.is_new(raw):
+                    continue
                 image = self._pipeline.process(frame)
                 self.latest = Seen(at=time.monotonic(), stamp=stamp, image=image, message=message)

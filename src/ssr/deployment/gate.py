@@ -2,6 +2,8 @@
 
 It knows the contract and what it let through before, nothing else. A command passes if every number is finite
 and every joint stays within four bounds; otherwise damping goes out in its place, and the reason is told.
+A motor turns a command into stiffness · (position - q). Where q is the gate does not know, so what it says of
+torque holds wherever the joint is within its range.
 Arrays are (..., J), in the contract's order: one robot, or many side by side.
 """
 
@@ -29,17 +31,18 @@ class JointTargets:
 
 
 class Gate:
-    def __init__(self, contract: Contract) -> None:
+    def __init__(self, contract: Contract, *, holding: bool = False) -> None:
+        """holding: the robot already holds its default pose with the policy's gains; otherwise it is limp."""
         value = lambda name: np.array(contract.values(name))
         self._names, self._lower, self._upper = contract.joint_names, value("lower"), value("upper")
         self._kp, self._kd, self._torque = value("kp"), value("kd"), value("max_torque")
         self._reach = REACH * self._torque / self._kp
         # From all torque one way to all of it the other way, while the joint moves as fast as it can.
-        self._way = 2 * self._torque / self._kp + value("max_velocity") * contract.control_period
-        self._periods = contract.commands_per_action
-        self._gone: np.ndarray | float = 0.0  #: way of the targets within the last control period, about
-        self._last, self._limp = value("default"), np.full(len(contract.joints), self._periods)
+        self._most = 2 * self._torque + self._kp * value("max_velocity") * contract.control_period
+        self._ebb = self._most / contract.commands_per_action
         zero = np.zeros_like(self._kp)
+        self._position, self._stiffness = value("default"), self._kp if holding else zero
+        self._stepped = zero if holding else self._most  #: N m that torques were made to step by, lately
         self.damping = JointTargets(position=value("default"), stiffness=zero, damping=self._kd)
 
     def passed(self, wanted: JointTargets) -> tuple[JointTargets, str]:
@@ -69,18 +72,23 @@ class Gate:
                 "is beyond its range": ~(beyond <= self._reach * (1 + SLACK)),
                 "has impossible gains": ~(stiff & damped),
                 "asks for more torque than it has": ~torque,
-                "moves faster than it can": ~(self._travelled(wanted) <= self._way * (1 + SLACK)),
+                "asks for torque too suddenly": ~(self._steps(wanted) <= self._most * (1 + SLACK)),
             }
 
-    def _travelled(self, wanted: JointTargets) -> np.ndarray:
-        """How far targets have gone lately; one that was limp for a control period starts from anywhere."""
-        step = np.where(self._limp >= self._periods, 0.0, np.abs(wanted.position - self._last))
-        left = np.maximum(self._gone - self._way / self._periods, 0.0)
-        return np.where(wanted.stiffness > 0, left + step, left)
+    def _steps(self, wanted: JointTargets) -> np.ndarray:
+        """N m by which torque was made to step lately, and would be now, wherever the joint is.
+
+        A target that moves steps it by stiffness · way, a stiffness that rises by as much more for every rad
+        between target and joint; one that falls only lets go.
+        """
+        way = np.abs(wanted.position - self._position)
+        farthest = np.maximum(wanted.position - self._lower, self._upper - wanted.position)
+        moved = np.minimum(wanted.stiffness, self._stiffness) * way
+        stiffened = np.maximum(wanted.stiffness - self._stiffness, 0.0) * farthest
+        return np.maximum(self._stepped - self._ebb, 0.0) + moved + stiffened
 
     def _sent(self, targets: JointTargets) -> JointTargets:
-        self._gone = self._travelled(targets)
-        stiff = targets.stiffness > 0
-        self._last = np.where(stiff, targets.position, self._last)
-        self._limp = np.where(stiff, 0, self._limp + 1)
+        # A limp joint has no steps left: it becomes stiff by what ebbs away, little by little.
+        self._stepped = np.where(targets.stiffness > 0, self._steps(targets), self._most)
+        self._position, self._stiffness = np.array(targets.position), np.array(targets.stiffness)
         return targets

@@ -31,6 +31,13 @@ def come_first(priority: int = PRIORITY) -> None:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority + AHEAD))
 
 
+def step_back() -> None:
+    """This thread behind all others again: libraries that close spin, and must not keep what they wait for
+    from its only core."""
+    with suppress(OSError, AttributeError):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 class Beat:
     """A steady beat. `wait` sleeps until the next one and gives its number; missed ones are skipped."""
 
@@ -40,6 +47,7 @@ class Beat:
         self.number = -1
         self.beats = 0  #: that were kept
         self.skipped = 0
+        self.longest = 0  #: most beats skipped in a row
 
     def wait(self) -> int:
         number = self.number + 1
@@ -50,6 +58,7 @@ class Beat:
             missed = int(late / self.period)
             number += missed
             self.skipped += missed
+            self.longest = max(self.longest, missed)
         self.number = number
         self.beats += 1
         return number

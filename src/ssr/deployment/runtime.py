@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +34,10 @@ from ssr.deployment.messages import (
     stamp,
 )
 from ssr.deployment.onnx_policy import OnnxPolicy
-from ssr.deployment.realtime import Beat, claim_priority, come_first
+from ssr.deployment.realtime import Beat, claim_priority, come_first, step_back
 from ssr.deployment.recording import Tape
 from ssr.deployment.thinking import Background
-from ssr.deployment.topics import Network
+from ssr.deployment.topics import EVERY, Network, Reader
 from ssr.errors import UserError
 
 SLOW_TICKS = 10  #: command periods between looks at operators' topics
@@ -52,6 +53,7 @@ class Report:
     seconds: float
     command_rate: float  #: Hz, mean
     skipped_commands: int  #: command periods slept through
+    longest_pause: float  #: s, the longest of them in a row
     missed_actions: (
         int  #: control steps whose action came late; the last target was held, or the robot damped
     )
@@ -71,9 +73,11 @@ class Runtime:
         self.joints = self.network.reader(names.joint_states, JointState, pins=True)
         self.imu = self.network.reader(names.imu, Imu, pins=True)
         self.velocity = self.network.reader(names.velocity, Twist, pins=True)
-        self.requests = self.network.reader(names.request, String, pins=True)
+        self.requests = self.network.reader(names.request, String, depth=EVERY, reliable=True, pins=True)
+        self.cries = self.network.reader(names.request, String)  #: from those who offer best effort only
         self.commands = self.network.writer(names.joint_commands, JointCommand)
         self.statuses = self.network.writer(names.status, String)
+        self.images: Reader[Image] | None = None  #: none with a camera of this computer's own
         self._thinker = Background(OnnxPolicy(exported))
         self.controller = Controller(self.contract, self._thinker, config.controller)
         self.gate = Gate(self.contract)
@@ -132,10 +136,10 @@ class Runtime:
     def _camera(self) -> Camera:
         if self.config.camera == "realsense":
             return RealSenseCamera(self.contract.camera)
-        reader = self.network.reader(
-            self.config.topics.depth, Image, depth=2, reliable=self.config.reliable_depth
+        self.images = self.network.reader(
+            self.config.topics.depth, Image, depth=2, reliable=self.config.reliable_depth, pins=True
         )
-        return TopicCamera(reader, self.contract.camera)
+        return TopicCamera(self.images, self.contract.camera)
 
     def _open_recording(self) -> Tape | None:
         if not self.config.recording:
@@ -184,6 +188,7 @@ class Runtime:
             seconds=seconds,
             command_rate=rate,
             skipped_commands=beat.skipped,
+            longest_pause=beat.longest * beat.period,
             missed_actions=self.controller.counts["missed"],
             phase=phase,
             reason=reason,
@@ -198,6 +203,7 @@ class Runtime:
         while time.monotonic() < end:
             self._send(self.controller.tick(time.monotonic(), 0))
             time.sleep(self.contract.command_period)
+        step_back()
 
     # ---- parts of a millisecond -------------------------------------------------------------------------
 
@@ -221,9 +227,10 @@ class Runtime:
         for twist in self.velocity.take()[-1:]:
             self.controller.hear_velocity(now, twist)
             self._record(self.config.topics.velocity, twist)
-        wishes = [(w.data, w) for w in self.requests.take()]
-        # Who is not the operator may not steer; but anybody may stop the robot.
-        wishes += [(w.data, w) for w in self.requests.strangers if w.data == Phase.DAMP]
+        # Who is not the operator may not steer; but anybody may stop the robot, however it is said.
+        asked = self.requests.take()
+        cried = [*self.cries.take(), *self.requests.strangers]
+        wishes = [(w.data, w) for w in cried if w.data == Phase.DAMP] + [(w.data, w) for w in asked]
         if keyboard is not None:
             if keyboard.used:
                 twist = keyboard.velocity()
@@ -239,6 +246,15 @@ class Runtime:
             if answer := self.controller.request(now, wish):
                 why = self.depth.trouble() if "depth" in answer else ""
                 self.say(f"not now: {answer}" + (f" ({why})" if why else ""))
+        # Who is heard changes only while nothing moves: nobody takes over when a participant leaves.
+        for reader in self._heard():
+            reader.settled = self.controller.phase in (Phase.STAND, Phase.WALK)
+        if self.images is not None:  # not needed to stand, and perhaps not there yet
+            self.images.settled = self.controller.phase is Phase.WALK
+
+    def _heard(self) -> list[Reader[Any]]:
+        found: list[Reader[Any]] = [self.joints, self.imu, self.velocity, self.requests]
+        return found if self.images is None else [*found, self.images]
 
     def _send(self, wanted: JointTargets) -> None:
         targets, refused = self.gate.passed(wanted)
@@ -284,9 +300,10 @@ class Runtime:
             unreadable = self.joints.broken + self.imu.broken + self.depth.malformed
             status = self.controller.status(now)
             status["malformed"] = counts["malformed"] + unreadable
+            status["stale_images"] = self.depth.stale
             status["command_rate"], status["skipped"] = round(beat.mean_rate, 1), beat.skipped
-            heard = (self.joints, self.imu, self.velocity, self.requests)
-            status["refused"] = sum(reader.refused for reader in heard)
+            status["longest_pause_ms"] = round(1000.0 * beat.longest * beat.period)
+            status["refused"] = sum(reader.refused for reader in self._heard())
             status["recording"] = self.recording.failure if self.recording else "off"
             status["dropped"] = self.recording.dropped if self.recording else 0
             message = String(json.dumps(status))

@@ -1,8 +1,9 @@
 """ROS 2 topics over DDS with cyclonedds: no ROS installation on either side is needed to talk to one.
 
 Readers ask for best effort and so hear every publisher; writers offer reliable delivery and so are heard by
-every subscriber. Depth images are the exception: one lost packet loses a whole image, so they are asked for
-reliably (what the RealSense driver of ROS offers) unless told otherwise.
+every subscriber. Two exceptions: one lost packet loses a whole image, so depth images are asked for reliably
+(what the RealSense driver of ROS offers) unless told otherwise; and so are operators' requests, every one of
+which is kept until it is read, since it may be the one that stops a robot.
 """
 
 from __future__ import annotations
@@ -31,18 +32,22 @@ from ssr.deployment.messages import Broken, Message
 from ssr.errors import UserError
 
 M = TypeVar("M", bound=Message)
+AT_ONCE, IN_A_ROW = 32, 16  #: messages taken in one go, and how often before others have their turn
+EVERY = 0  #: depth of a reader or writer that keeps all messages until they are read
 
 
 class Reader(Generic[M]):
     """The newest messages of a topic. `broken` counts those that could not be read.
 
-    A reader that pins hears one participant alone: the first that speaks, until it has left the network. What
-    others say is counted and kept in `strangers` until the next call of `take`.
+    A reader that pins hears one participant alone: the first that speaks, until it has left the network, and
+    while it is `settled`, nobody else even then. What others say is counted and kept in `strangers` until the
+    next call of `take`.
     """
 
-    def __init__(self, network: Network, reader: DataReader[M], depth: int, pins: bool) -> None:
+    def __init__(self, network: Network, reader: DataReader[M], pins: bool) -> None:
         self._network = network  # lives as long as whoever listens
-        self._reader, self._depth, self._pins = reader, depth, pins
+        self._reader, self._pins = reader, pins
+        self.settled = False  #: who is heard does not change, and nobody is if nobody was
         self.broken = self.refused = 0
         self.strangers: list[M] = []
         self.author: object = None  #: the participant that is heard, once one is pinned
@@ -54,11 +59,7 @@ class Reader(Generic[M]):
 
     def take(self) -> list[M]:
         """What has arrived since the last call, oldest first."""
-        try:
-            samples = self._reader.take(N=self._depth)
-        except DDSException:
-            self.broken += 1
-            return []
+        samples = self._samples()
         good = [s for s in samples if isinstance(s, Message)]
         self.broken += sum(isinstance(s, Broken) for s in samples)
         if not self._pins:
@@ -68,14 +69,29 @@ class Reader(Generic[M]):
         self.refused += len(self.strangers)
         return [message for message, own in zip(good, mine, strict=True) if own]
 
+    def _samples(self) -> list[M]:
+        found: list[M] = []
+        try:
+            for _ in range(IN_A_ROW):  # whoever floods a topic must not hold up who listens
+                found += (some := self._reader.take(N=AT_ONCE))
+                if len(some) < AT_ONCE:
+                    break
+        except DDSException:
+            self.broken += 1
+        return found
+
     def pin(self, author: object) -> None:
-        """Hear this participant from now on, if it speaks here at all."""
-        if author is not None and author in self._present():
+        """Hear this participant from now on, if it speaks here at all; or the only one there is."""
+        present = self._present()
+        if author is not None and author in present:
             self.author = author
+        elif self.author not in present:
+            self.author = present.pop() if len(present) == 1 else None
 
     def _is_authors(self, message: M) -> bool:
         spoke = self._participant(message.sample_info.publication_handle)  # type: ignore[attr-defined]
-        if self.author != spoke and (self.author is None or self.author not in self._present()):
+        free = self.author is None or (self.author != spoke and self.author not in self._present())
+        if free and not self.settled:
             self.author = spoke
         return self.author == spoke
 
@@ -141,9 +157,9 @@ class Network:
     def reader(
         self, name: str, kind: type[M], *, depth: int = 8, reliable: bool = False, pins: bool = False
     ) -> Reader[M]:
-        """pins: it hears one participant alone."""
+        """depth: messages kept, or EVERY; pins: it hears one participant alone."""
         reader = DataReader(self.participant, self._topic(name, kind), _qos(depth, reliable))
-        return Reader(self, reader, depth, pins)
+        return Reader(self, reader, pins)
 
     def writer(self, name: str, kind: type[M], *, depth: int = 1) -> Writer[M]:
         return Writer(self, DataWriter(self.participant, self._topic(name, kind), _qos(depth, True)))
@@ -168,7 +184,7 @@ def _open_domain(config: DdsConfig) -> None:
 def _qos(depth: int, reliable: bool) -> Qos:
     return Qos(
         Policy.Reliability.Reliable(duration(milliseconds=1)) if reliable else Policy.Reliability.BestEffort,
-        Policy.History.KeepLast(depth),
+        Policy.History.KeepAll if depth == EVERY else Policy.History.KeepLast(depth),
         Policy.Durability.Volatile,
     )
 

@@ -162,15 +162,23 @@ class MotionDataset:
         speeds: Tensor | None = None,
     ) -> Tensor:
         """(count,) first frames of windows at `speeds`, by default as commanded, columns by share."""
+        draw = self._drawn_by(shares)
+        if speeds is None:
+            speeds = commanded(terrain_type, count, generator)
+        return draw.near(speeds, generator)
+
+    def _drawn_by(self, shares: dict[str, float]) -> SpeedDraw:
         if not shares:
             raise UserError(f"The motion of {self.robot.name} has no clip in the columns asked for.")
         key = tuple(sorted(shares.items()))
         if key not in self._draws:
             columns = {c: (s, self.starts[c], self.speeds[c]) for c, s in shares.items()}
             self._draws[key] = SpeedDraw.of(columns)
-        if speeds is None:
-            speeds = commanded(terrain_type, count, generator)
-        return self._draws[key].near(speeds, generator)
+        return self._draws[key]
+
+    def start_draw(self, terrain_type: str) -> SpeedDraw:
+        """How frames to start from are drawn, from the type's flat-ground motions."""
+        return self._drawn_by({c: s for c, s in self.shares(terrain_type).items() if c in FLAT})
 
     @cached_property
     def _draws(self) -> dict[tuple[tuple[str, float], ...], SpeedDraw]:

@@ -28,7 +28,7 @@ STANDING = 0.5  #: share of the standing column among all that does not get ahea
 def commanded(terrain_type: str, count: int, generator: torch.Generator) -> Tensor:
     """(count,) m/s along the tile, as Table 4 draws them."""
     low, high = COMMANDED[terrain_type]
-    draw = torch.rand(2, count, generator=generator)
+    draw = torch.rand(2, count, generator=generator, device=generator.device)
     return torch.where(draw[0] < ZERO_SHARE, 0.0, low + (high - low) * draw[1])
 
 
@@ -77,10 +77,15 @@ class SpeedDraw:
         nearest = (torch.arange(count).unsqueeze(1) - filled).abs().argmin(1)
         return SpeedDraw(frames=frames[order], reached=reached, nearest=nearest)
 
+    def to(self, device: torch.device) -> SpeedDraw:
+        return SpeedDraw(
+            frames=self.frames.to(device), reached=self.reached.to(device), nearest=self.nearest.to(device)
+        )
+
     def near(self, speeds: Tensor, generator: torch.Generator) -> Tensor:
         """(count,) frame indices, one near each of `speeds` (count,) in m/s."""
         k = self.nearest[bins(speeds) - LOWEST]
-        wanted = k + torch.rand(len(k), generator=generator, dtype=torch.float64)
+        wanted = k + torch.rand(len(k), generator=generator, dtype=torch.float64, device=k.device)
         return self.frames[
             torch.searchsorted(self.reached, wanted, right=True).clamp(max=len(self.frames) - 1)
         ]

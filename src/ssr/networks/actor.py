@@ -1,6 +1,8 @@
-"""The mixture-of-experts actor: a Gaussian whose mean is a gated sum of experts; one std per joint."""
+"""Actors: Gaussians with one std per joint, whose mean is a gated sum of experts, or one MLP's."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -53,3 +55,20 @@ class MoEActor(nn.Module):
         self.std.clamp_(low, high)
         if self.action_mirror is not None:
             self.std.copy_(0.5 * (self.std + self.std[self.action_mirror.source]))
+
+
+class PlainActor(nn.Module):
+    """Observation (n, O) → mean action (n, A) by one MLP. The std does not depend on the state."""
+
+    def __init__(self, observation: int, hidden: Sequence[int], actions: int, initial_std: float) -> None:
+        super().__init__()
+        self.layers = mlp(observation, hidden, actions)
+        self.std = nn.Parameter(torch.full((actions,), initial_std))
+
+    def forward(self, observation: Tensor) -> Tensor:
+        return self.layers(observation)
+
+    @torch.no_grad()
+    def clamp_std_(self, low: float, high: float) -> None:
+        """As `MoEActor.clamp_std_`."""
+        self.std.clamp_(low, high)

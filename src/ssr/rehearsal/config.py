@@ -12,8 +12,8 @@ Gantry = Literal["release", "hold", "none"]
 FaultKind = Literal[
     "none", "silent-joints", "frozen-joints", "nan-joint", "jumping-joint", "racing-joint",
     "joints-backwards", "silent-imu", "frozen-imu", "nan-imu", "spinning-imu", "heavy-imu", "bent-imu",
-    "jumping-imu", "imu-backwards", "silent-depth", "frozen-depth", "depth-backwards", "malformed",
-    "clock-jump", "loss",
+    "jumping-imu", "imu-backwards", "silent-depth", "frozen-depth", "repeated-depth", "cycling-depth",
+    "blind-depth", "malformed-depth", "depth-backwards", "malformed", "clock-jump", "loss",
 ]  # fmt: skip
 
 

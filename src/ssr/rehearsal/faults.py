@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -23,6 +24,7 @@ from ssr.rehearsal.config import FaultConfig, FaultKind
 
 CLOCK_JUMP = -3_600_000_000_000  #: ns by which the robot's clock jumps
 CLOCK_START = 1_000_000_000_000_000  #: ns, so that a clock that runs backwards stays positive
+BUFFERS = 3  #: images that a camera's driver holds
 LOSS = 0.2  #: share of messages lost
 
 
@@ -36,6 +38,7 @@ class Fault:
         self.config = config or FaultConfig()
         self._rng = np.random.default_rng(seed)
         self._last: dict[type[Message], Message] = {}
+        self._images: deque[Image] = deque(maxlen=BUFFERS)
         self._turns = 0
 
     def joints(self, now: float, message: JointState) -> JointState | None:
@@ -79,7 +82,18 @@ class Fault:
             return None
         if self._acts(now, "frozen-depth"):
             return self._held(message)
+        if self._acts(now, "repeated-depth"):
+            return replace(self._held(message), header=message.header)
+        if self._acts(now, "cycling-depth"):  # a ring of buffers that is sent and no longer filled
+            self._images.rotate(1)
+            return replace(self._images[0] if self._images else message, header=message.header)
         self._last[Image] = message
+        self._images.append(message)
+        if self._acts(now, "blind-depth"):  # something covers the lens; a few pixels flicker
+            dark = self._rng.random(len(message.data)) < 0.01
+            return replace(message, data=np.where(dark, message.data, 0).astype(np.uint8))
+        if self._acts(now, "malformed-depth"):
+            return replace(message, encoding="32FC1")
         return self._sent(now, message, "depth-backwards")
 
     def _acts(self, now: float, kind: FaultKind) -> bool:

@@ -12,6 +12,7 @@ from ssr.deployment.controller import Controller, Phase
 from ssr.deployment.depth_messages import as_image, image_message
 from ssr.deployment.depth_pipeline import DepthPipeline, ImageSource
 from ssr.deployment.exported import Exported
+from ssr.deployment.freshness import Freshness
 from ssr.deployment.gate import Gate
 from ssr.deployment.messages import Twist, Vector3, nanoseconds
 from ssr.deployment.onnx_policy import OnnxPolicy
@@ -34,6 +35,7 @@ class Eye:
 
     def __init__(self, camera: CameraContract) -> None:
         self._source, self._pipeline = ImageSource(camera), DepthPipeline(camera)
+        self.freshness = Freshness()
 
     def see(self, image: np.ndarray) -> np.ndarray:
         return self._pipeline.process(self._source.frame(image))
@@ -68,7 +70,8 @@ class Lockstep:
             self.luck = luck.draw(training, self.robot.model.nbody - 1, len(robot.joints), seed)
             luck.apply(self.robot, self.luck)
             self._pusher = luck.Pusher(self.luck, self.robot.rng)
-        self.camera = SimulatedCamera(robot, tile, training.camera, self.luck.camera if self.luck else None)
+        offsets = self.luck.camera if self.luck else None
+        self.camera = SimulatedCamera(robot, tile, training.camera, offsets, seed=seed)
         self.eye = Eye(self.contract.camera)
         self.controller = Controller(self.contract, Immediate(OnnxPolicy(exported)), config)
         self.gate = Gate(self.contract)
@@ -90,6 +93,7 @@ class Lockstep:
         position[1] += self.luck.lateral if self.luck else 0.0
         self.robot.place(position, joints, yaw)
         self.robot.motors.hold(self.robot.time)
+        self.gate = Gate(self.contract, holding=True)
 
     def listen(self) -> None:
         """The robot's messages reach the controller, unless a fault is in the way."""
@@ -100,7 +104,8 @@ class Lockstep:
             self.controller.hear_imu(now, imu)
         if self.ticks % self._frame_ticks == 0:
             message = self.fault.depth(now, image_message(self.camera.of(self.robot), stamp))
-            if message is not None and (image := as_image(message, self.contract.camera)) is not None:
+            image = None if message is None else as_image(message, self.contract.camera)
+            if message is not None and image is not None and self.eye.freshness.is_new(image):
                 self.controller.hear_depth(now, nanoseconds(message.header.stamp), self.eye.see(image))
 
     def steer(self, speed: float) -> None:

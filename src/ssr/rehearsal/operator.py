@@ -9,7 +9,7 @@ from typing import Any
 
 from ssr.deployment.config import DdsConfig, TopicNames
 from ssr.deployment.messages import String, Twist, Vector3
-from ssr.deployment.topics import Network
+from ssr.deployment.topics import EVERY, Network
 
 TRUTH = "ssr_sim/truth"  #: std_msgs/String, JSON: what only a simulator knows, 50 Hz
 PAUSE = 0.02  #: s between looks
@@ -19,7 +19,7 @@ REPEAT = 0.5  #: s after which a request that was not granted is made again
 class Operator:
     def __init__(self, network: DdsConfig, topics: TopicNames | None = None) -> None:
         names, joined = topics or TopicNames(), Network(network)
-        self._requests = joined.writer(names.request, String, depth=4)
+        self._requests = joined.writer(names.request, String, depth=EVERY)
         self._velocity = joined.writer(names.velocity, Twist)
         self._status = joined.reader(names.status, String)
         self._truth = joined.reader(TRUTH, String)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -27,8 +28,19 @@ from ssr.robots.spec import RobotSpec
 from ssr.terrain.tile import Tile
 
 TRUTH_STEPS = 20
+WATCHED_STEPS = 40  #: from one picture for an onlooker to the next
 PRIORITY = 45  #: above the controller's: a real robot does not wait for anybody
 MOST_CATCHING_UP = 20  #: milliseconds of physics done at once after a delay
+
+
+class Onlooker(Protocol):
+    """Somebody who watches, and must not keep the robot waiting."""
+
+    def show(
+        self, now: float, position: np.ndarray, quaternion: np.ndarray, *, hanging: bool, fallen: bool
+    ) -> None:
+        """All links (L, 3) and (L, 4) at `now` s, in the tile's frame."""
+        ...
 
 
 class RobotProcess:
@@ -39,11 +51,12 @@ class RobotProcess:
         config: RobotProcessConfig,
         training: Training,
         say: Callable[[str], None] = print,
+        onlooker: Onlooker | None = None,
     ) -> None:
-        self.config, self.say = config, say
+        self.config, self.say, self._onlooker = config, say, onlooker
         self.robot = SimulatedRobot(robot, tile, seed=config.seed, gantry=config.gantry)
         self._tile, self._fault = tile, Fault(config.fault, config.seed)
-        camera = SimulatedCamera(robot, tile, training.camera)
+        camera = SimulatedCamera(robot, tile, training.camera, seed=config.seed)
         camera.of(self.robot)  # compiled before the clock starts
         self._notice = claim_priority(PRIORITY) if config.realtime else ""
         network, names = Network(config.network), config.topics
@@ -83,6 +96,8 @@ class RobotProcess:
                     self._eye.look(step * STEP, *self.robot.link_poses())
                 if step % TRUTH_STEPS == 0:
                     self._tell(step * STEP)
+                if self._onlooker is not None and step % WATCHED_STEPS == 0:
+                    self._let_see(self._onlooker, step * STEP)
         self._eye.close()
         self.say(f"{step * STEP:.1f} s simulated, {beat.mean_rate:.0f} Hz, {self._lag} ms given up")
 
@@ -116,6 +131,11 @@ class RobotProcess:
             "lag_ms": self._lag,
         }
         self._truth.write(String(json.dumps(content)))
+
+    def _let_see(self, onlooker: Onlooker, now: float) -> None:
+        truth = self.robot.truth()
+        fallen = not truth.hanging and fall(truth, self._tile) is not None
+        onlooker.show(now, *self.robot.link_poses(), hanging=truth.hanging, fallen=fallen)
 
 
 class _Eye:

@@ -52,9 +52,16 @@ class Process:
         self._process.kill()
         self._process.wait()
 
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
     def end(self) -> tuple[int, str]:
         """Ask it to stop; its exit code and what it said."""
         self._process.terminate()
+        return self.wait()
+
+    def wait(self) -> tuple[int, str]:
+        """For it to end by itself; its exit code and what it said."""
         try:
             text, _ = self._process.communicate(timeout=GOODBYE)
         except subprocess.TimeoutExpired:

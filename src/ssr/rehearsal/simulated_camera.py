@@ -20,8 +20,14 @@ COARSENESS = 5  #: camera pixels per rendered one: the pipeline's first step ave
 
 class SimulatedCamera:
     def __init__(
-        self, robot: RobotSpec, tile: Tile, config: CameraConfig, offsets: CameraOffsets | None = None
+        self,
+        robot: RobotSpec,
+        tile: Tile,
+        config: CameraConfig,
+        offsets: CameraOffsets | None = None,
+        seed: int = 0,
     ) -> None:
+        self._rng = np.random.default_rng(seed)
         offsets = offsets or CameraOffsets.none(1)
         columns, rows = (pixels // COARSENESS for pixels in config.sensor_pixels)
         links = tuple(dict.fromkeys(shape.link for shape in robot.shapes))
@@ -56,7 +62,9 @@ class SimulatedCamera:
             torch.zeros(1, dtype=torch.int64),
         )[0].numpy()
         seen = (depth < RANGE[1]) & (depth > self._least_depth)
-        millimetres = np.where(seen, np.rint(1000.0 * depth), 0.0).astype(np.uint16)
+        # Rounded up or down by chance: two images of a robot that stands still differ, as a camera's do.
+        rounded = np.floor(1000.0 * depth + self._rng.random(depth.shape, np.float32))
+        millimetres = np.where(seen, rounded, 0.0).astype(np.uint16)
         return np.repeat(np.repeat(millimetres, COARSENESS, axis=0), COARSENESS, axis=1)
 
     def of(self, robot: SimulatedRobot) -> np.ndarray:
