@@ -5,8 +5,6 @@ import sys
 import gymnasium
 import numpy as np
 
-import ssr.task.gym  # registers ssr/Traversal-v0
-
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 envs = gymnasium.make_vec("ssr/Traversal-v0", num_envs=4, robot="x2", kinds=("stairs_up", "gap"), level=3)
 observation, _ = envs.reset(seed=1)
