@@ -6,7 +6,9 @@ import gymnasium
 import numpy as np
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-envs = gymnasium.make_vec("ssr/Traversal-v0", num_envs=4, robot="x2", kinds=("stairs_up", "gap"), level=3)
+envs = gymnasium.make_vec(
+    "ssr.task.gym:ssr/Traversal-v0", num_envs=4, robot="x2", kinds=("stairs_up", "gap"), level=3
+)
 observation, _ = envs.reset(seed=1)
 for step in range(steps):
     action = np.zeros(envs.action_space.shape, np.float32)
