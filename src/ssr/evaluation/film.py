@@ -120,7 +120,7 @@ def frames(take: Take, steps: Iterable[int], *, fine: bool) -> Iterator[tuple[np
     """Onlooker's (480, 860, 3) and robot's (480, 480, 3) pictures at these control steps."""
     spec = build_world(take.robot, len(take.tile.boxes), loose=take.tile.loose)
     show_tile(spec, take.tile)
-    dress(spec, width=WIDE, height=SIDE, fine=fine)
+    dress(spec, width=WIDE, height=SIDE, fine=fine, over=float(take.qpos[:, 0].mean()))
     model = spec.compile()
     data = mujoco.MjData(model)
     scale, azimuth = take.robot.standing_height, seen_from(take.tile)

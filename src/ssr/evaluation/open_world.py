@@ -51,13 +51,14 @@ def chapter(results: Sequence[Results]) -> str:
             for row in rows
             if course_of(row) == course
         )
-        shown = _pictures(course, robot)
+        tile = before_it(make_tile(course.kind, setting=course.setting))
+        told += " · an operator gives speed and heading" if tile.way else ""
+        shown = _pictures(course, tile, robot)
         parts.append(f"<h3>{escape(course.title)}</h3><p class='soft'>{told}</p><p>{shown}</p>")
     return "\n".join(parts)
 
 
-def _pictures(course: Course, robot: str) -> str:
-    tile = before_it(make_tile(course.kind, setting=course.setting))
+def _pictures(course: Course, tile: Tile, robot: str) -> str:
     seen = render(tile)
     shown = "" if seen is None else _image(seen, WIDE, f"{course.title}, onlooker")
     return shown + _image(eye(tile, robot), EYE, f"{course.title}, depth camera")

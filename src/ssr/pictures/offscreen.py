@@ -21,6 +21,7 @@ BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
 DISC_HEIGHT = 0.003  #: m, half
 UPRIGHT, NOWHERE = np.eye(3).ravel(), np.zeros(3)
 SUN = (-0.45, 0.4, -0.8)  #: where its light goes: from the side, so that no two faces of a box look alike
+HIGH = 15.0  #: m from the sun to what lies in the middle of its light
 PROBE = """
 import mujoco
 context = mujoco.GLContext(16, 16)
@@ -43,9 +44,9 @@ def working_backend() -> str | None:
     return None
 
 
-def dress(spec: mujoco.MjSpec, *, width: int, height: int, fine: bool = True) -> None:
+def dress(spec: mujoco.MjSpec, *, width: int, height: int, fine: bool = True, over: float = 0.0) -> None:
     """Sky, sun and a picture size for a scene; `fine`: with shadows and smooth edges, at ten times the cost
-    where there is no graphics card."""
+    where there is no graphics card. `over`: x (m) of the scene's middle; shadows far from it are speckled."""
     spec.visual.global_.offwidth, spec.visual.global_.offheight = width, height
     spec.visual.quality.shadowsize = 4096
     spec.visual.quality.offsamples = 4 if fine else 0
@@ -64,7 +65,7 @@ def dress(spec: mujoco.MjSpec, *, width: int, height: int, fine: bool = True) ->
         height=384,
     )
     spec.worldbody.add_light(
-        pos=[0, -4, 12],
+        pos=[over - HIGH * SUN[0], -HIGH * SUN[1], -HIGH * SUN[2]],
         dir=SUN,
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
         castshadow=fine,

@@ -142,7 +142,7 @@ def _scene(tile: Tile):
     from ssr.pictures.offscreen import dress
 
     spec = mujoco.MjSpec()
-    dress(spec, width=RENDER_SIZE[0], height=RENDER_SIZE[1])
+    dress(spec, width=RENDER_SIZE[0], height=RENDER_SIZE[1], over=tile.length / 2)
     spec.visual.global_.fovy = 30
     world = spec.worldbody
     for number, box in enumerate(tile.boxes):
