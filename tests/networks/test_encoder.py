@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ssr.networks.config import NetworkConfig
-from ssr.networks.depth import normalise_depth
+from ssr.networks.depth import CONTRAST, Outlook, normalise_depth, relative_heights
 from ssr.networks.encoder import CrossModalEncoder, Latents
 from ssr.symmetry.structure import flip_width, swap_channels
 
@@ -170,11 +170,15 @@ def test_depth_is_clipped_and_centred():
     assert normalise_depth(metres).tolist() == pytest.approx([-0.5, -0.5, 0.0, 0.5, 0.5], abs=1e-6)
 
 
-def test_logarithms_of_depth_weigh_near_and_far_alike():
-    said = normalise_depth(torch.tensor([0.0, 0.1, 0.85, 1.7, 9.0]), logarithmic=True)
-    assert said[0] == said[1] and said[2] == pytest.approx(0.0, abs=1e-6)
-    near, far = normalise_depth(torch.tensor([[0.5, 0.55], [2.0, 2.2]]), logarithmic=True).diff(dim=1)
-    assert near.item() == pytest.approx(far.item(), rel=1e-4)
+def test_level_ground_is_level_in_an_image_of_heights():
+    """What a level camera 0.7 m above ground sees of it, and of ground 0.1 m lower."""
+    outlook = Outlook(height=0.7, pitch=50.0, field=1.0)
+    drops = outlook.drops(36)
+    for ground, said in ((0.7, 0.0), (0.8, 0.1 * CONTRAST)):
+        depth = (ground / drops).expand(36, 36)
+        assert depth.diff(dim=0).abs().min() > 0.0
+        heights = relative_heights(depth, (0.1, 3.0), drops, outlook.height)
+        assert heights.flatten().tolist() == pytest.approx([said] * 36 * 36, abs=1e-5)
 
 
 def test_gradients_reach_every_weight(vectors, x2, small):

@@ -23,6 +23,7 @@ from ssr.task.config import (
 from ssr.task.env import TraversalEnv
 from ssr.task.payment import weights_of
 from ssr.task.rewards import ROWS
+from ssr.task.tiles import TileBank
 from ssr.vision.camera import CameraConfig
 
 
@@ -526,3 +527,16 @@ def test_the_task_is_the_same_in_every_engine() -> None:
         rows[engine] = (transition.reward, transition.privileged, seen.history, seen.privileged)
     for one, other in zip(rows["mujoco"], rows["warp"], strict=True):
         assert torch.allclose(one, other, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["stairs_up", "stairs_down", "gap", "platform"])
+def test_some_tiles_begin_among_their_obstacles_with_half_of_them_ahead(kind: str) -> None:
+    bank = TileBank(TerrainConfig(kinds=(kind,), midway_starts=0.5), seed=2)
+    tiles = [tile for tiles in bank.tiles.values() for tile in tiles]
+    among = [tile for tile in tiles if tile.start > tile.first_edge]
+    assert 0.1 < len(among) / len(tiles) <= 0.5
+    for tile in among:
+        assert tile.start <= (tile.first_edge + tile.last_edge) / 2
+        assert kind != "gap" or tile.heights(np.array([[tile.start, 0.0]]))[0] > -0.1
+    apart = TileBank(TerrainConfig(kinds=(kind,)), seed=2)
+    assert all(tile.start < tile.first_edge for tiles in apart.tiles.values() for tile in tiles)

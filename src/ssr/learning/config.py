@@ -70,6 +70,8 @@ class EncoderConfig:
     """A rollout is learned from in so many pieces of equal length, one in a minibatch: more worlds and fewer
     steps of each say more, since successive steps see the same ground."""
     divergence: Annotated[float, Within(0.0, 1000.0)] = 1.0  #: weight of the VAE's KL
+    edges: Annotated[float, Within(0.0, 1000.0)] = 0.0
+    """Weight, besides the base map's, of that map's error without its ramp: of treads, gaps and blocks."""
 
 
 @settings("imagination")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ssr.learning.config import EncoderConfig, OptimizerConfig
+from ssr.learning.edge_sight import sawtooth
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import ALL, Rollout
@@ -16,8 +17,8 @@ from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
 
 LEAST_SHARE = 0.1  #: of a head's gradient that always reaches the encoder
-LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity")
-#: Table 9; the weight of the divergence is a setting
+LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity", "edges")
+#: Table 9; the weights of divergence and edges are settings
 WEIGHTS = {"foot_maps": 1.0, "base_map": 2.0, "next_proprioception": 5.0, "velocity": 2.0}
 
 
@@ -94,15 +95,17 @@ def prediction_losses(networks: Networks, batch: Sequences, latents: Latents) ->
     velocity = networks.estimator(batch.history)
     valid, unbroken = batch.valid.float(), batch.unbroken.float()
     mean, log_variance = latents.mean.float(), latents.log_variance.float()
+    true_map = layout.get(batch.privileged, "base_height_map")
     kl = 0.5 * (mean.square() + log_variance.exp() - 1.0 - log_variance).mean(-1)
     return {
         "foot_maps": _masked_mse(
             said.foot_height_maps, layout.get(batch.privileged, "foot_height_maps"), valid
         ),
-        "base_map": _masked_mse(said.base_height_map, layout.get(batch.privileged, "base_height_map"), valid),
+        "base_map": _masked_mse(said.base_height_map, true_map, valid),
         "next_proprioception": _masked_mse(said.next_proprioception, batch.next_proprioception, unbroken),
         "divergence": (kl * valid).sum() / valid.sum().clamp_min(1.0),
         "velocity": _masked_mse(velocity, layout.get(batch.privileged, "base_velocity"), valid),
+        "edges": _masked_mse(sawtooth(said.base_height_map.float()), sawtooth(true_map), valid),
     }
 
 
@@ -146,7 +149,8 @@ class EncoderTrainer:
     ) -> None:
         optimizer = optimizer or OptimizerConfig()
         self.networks, self.config = networks, config
-        self.weights = {name: WEIGHTS.get(name, config.divergence) for name in LOSSES}
+        settings = {"divergence": config.divergence, "edges": config.edges * WEIGHTS["base_map"]}
+        self.weights = {name: (WEIGHTS | settings)[name] for name in LOSSES}
         self.optimizer = FlatAdam(
             {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
             learning_rate=config.learning_rate,
@@ -181,6 +185,8 @@ class EncoderTrainer:
         }
 
     def _step(self, batch: Sequences) -> Tensor:
+        if self.optimizer.frozen >= {"encoder", "decoders"}:
+            return self._estimate(batch)
         cut = Cut(latents := encode(self.networks, batch))
         losses = prediction_losses(self.networks, batch, cut.latents)
         loss = torch.stack([weight * losses[name] for name, weight in self.weights.items()]).sum()
@@ -193,5 +199,17 @@ class EncoderTrainer:
         with self.optimizer.gathering():
             loss.backward()
             cut.go_on()
+        self.optimizer.step()
+        return extras.clone()
+
+    def _estimate(self, batch: Sequences) -> Tensor:
+        """The estimator alone, which needs no encoder."""
+        true = self.networks.layouts.privileged.get(batch.privileged, "base_velocity")
+        loss = _masked_mse(self.networks.estimator(batch.history), true, batch.valid.float())
+        extras = self.optimizer.extras[: len(self.weights) + 1]
+        extras.zero_()
+        extras[LOSSES.index("velocity")] = loss.detach()
+        with self.optimizer.gathering():
+            (self.weights["velocity"] * loss).backward()
         self.optimizer.step()
         return extras.clone()

@@ -46,12 +46,12 @@ class FlatAdam:
         self.gradient = self._reduced[:total]
         self.extras = self._reduced[total:]
         self.parts: dict[str, Tensor] = {}
-        self._values_of: dict[str, Tensor] = {}
+        self._spans: dict[str, slice] = {}
         self.frozen: frozenset[str] = frozenset()  #: networks whose values stay
         start = 0
         for name, network in self.networks.items():
-            self.parts[name] = self.gradient[start : start + sizes[name]]
-            self._values_of[name] = self.values[start : start + sizes[name]]
+            self._spans[name] = slice(start, start + sizes[name])
+            self.parts[name] = self.gradient[self._spans[name]]
             for parameter in network.parameters():
                 # Memory order is kept: channels may come last. Every parameter is dense.
                 shape = parameter.size(), parameter.stride(), start
@@ -99,11 +99,17 @@ class FlatAdam:
                 part.mul_(self.max_gradient_norm / (norm + 1e-6))
 
     def step(self) -> None:
-        """Frozen networks stay bit for bit, whatever moments they had."""
-        kept = [(self._values_of[name], self._values_of[name].clone()) for name in self.frozen]
+        """Frozen networks stay bit for bit, whatever moments they had; so do the moments, for these would fade
+        without gradients and make the first steps after a thaw too large."""
+        held = (self.values, *(v for v in self._adam.state.get(self._flat, {}).values() if v.dim()))
+        kept = [(part, part.clone()) for values in held for part in self._frozen_parts(values)]
         self._adam.step()
-        for values, before in kept:
-            values.copy_(before)
+        for part, before in kept:
+            part.copy_(before)
+
+    def _frozen_parts(self, values: Tensor) -> list[Tensor]:
+        """Of a tensor as long as all values."""
+        return [values[self._spans[name]] for name in self.frozen]
 
     def state_dict(self) -> dict[str, object]:
         state = self._adam.state.get(self._flat, {})

@@ -33,6 +33,7 @@ def network_config(config: TrainConfig) -> NetworkConfig:
         history=config.task.history,
         image_size=(config.camera.height, config.camera.width),
         depth_range=(config.camera.near, config.camera.far),
+        vertical_view=config.camera.fov[1],
         initial_std=config.schedule.initial_std,
         streams=tuple(config.stream_weights()),
         discriminators=1 if config.ablation.single_discriminator else len(TERRAIN_TYPES),

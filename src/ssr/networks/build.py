@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from torch import nn
 
 from ssr.networks.actor import MoEActor
 from ssr.networks.config import NetworkConfig
 from ssr.networks.critics import Critics
 from ssr.networks.decoders import Decoders
+from ssr.networks.depth import Outlook
 from ssr.networks.discriminators import Discriminators
 from ssr.networks.encoder import CrossModalEncoder
 from ssr.networks.estimator import VelocityEstimator
@@ -18,15 +21,35 @@ from ssr.symmetry.vectors import Jointed, layouts
 NETWORKS = ("encoder", "decoders", "estimator", "actor", "critics", "discriminators", "imagination")
 
 
+class Mount(Protocol):
+    @property
+    def position(self) -> tuple[float, float, float]: ...
+    @property
+    def pitch(self) -> float: ...
+
+
+class Seeing(Jointed, Protocol):
+    """What networks need of a robot; `ssr.robots.spec.RobotSpec` has it."""
+
+    @property
+    def camera(self) -> Mount: ...
+    @property
+    def standing_height(self) -> float: ...
+
+
 class Networks(nn.Module):
     """Seven networks that share nothing but sizes; a parameter's name begins with its network's."""
 
-    def __init__(self, robot: Jointed, config: NetworkConfig) -> None:
+    def __init__(self, robot: Seeing, config: NetworkConfig) -> None:
         super().__init__()
         vectors = layouts(robot, config.latent)
         self.config, self.layouts = config, vectors
         state, actions = vectors.privileged.size, vectors.action.size
-        self.encoder = CrossModalEncoder(vectors.proprioception, robot.joint_names, config)
+        outlook = None
+        if config.heights:
+            height = robot.standing_height + robot.camera.position[2]
+            outlook = Outlook(height, robot.camera.pitch, config.vertical_view)
+        self.encoder = CrossModalEncoder(vectors.proprioception, robot.joint_names, config, outlook)
         self.decoders = Decoders(vectors, config)
         self.estimator = VelocityEstimator(vectors.proprioception, config)
         averaged = config.mirror_averaged

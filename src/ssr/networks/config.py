@@ -26,7 +26,7 @@ class NetworkWidths:
     )  #: of proprioception and fusion, and of the estimator
     proprioception_embedding: Width = 128
     cnn_channels: Widths = (32, 64, 128)  #: the last one is the image embedding
-    log_depth: bool = False  #: images enter as logarithms of the depth
+    heights: bool = False  #: images enter as heights below the camera instead of depths
     gru_hidden: Width = 256
 
     expert_hidden: Widths = (1024, 512, 128)
@@ -60,6 +60,7 @@ class NetworkConfig(NetworkWidths):
     history: Annotated[int, Within(1, 100)] = 10  #: frames of proprioception, h
     image_size: Annotated[tuple[int, int], Within(1, 4096)] = (36, 36)  #: rows, columns
     depth_range: Annotated[tuple[float, float], Within(0.0, 100.0, rising=True)] = (0.1, 3.0)  #: metres
+    vertical_view: Annotated[float, Within(0.01, 3.1)] = 1.0123  #: rad, of an image from top to bottom
     initial_std: Annotated[float, Within(1e-3, 100.0)] = 1.0
     streams: tuple[str, ...] = ("locomotion", "foothold", "style")  #: r^l, r^f, r^s: one critic each
     discriminators: Annotated[int, Within(1, 64)] = 5

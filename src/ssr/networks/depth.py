@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from math import log
+from math import cos, radians, sin, tan
+from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
-MIDDLE = 0.85  #: m, the geometric mean of what a walking robot sees
-CONTRAST = 2.0  #: per e-fold, so that what it sees has a standard deviation of one
+CONTRAST = 4.0  #: per metre, so that what a walking robot sees has a standard deviation of about one
 
 
-def normalise_depth(
-    depth: Tensor, depth_range: tuple[float, float] = (0.1, 3.0), logarithmic: bool = False
-) -> Tensor:
-    """Depth in metres, clipped to `depth_range`, as (d - d_min) / (d_max - d_min) - 0.5.
+class Outlook(NamedTuple):
+    """How a camera looks down on level ground."""
 
-    logarithmic: as CONTRAST · ln(d / MIDDLE) instead. Edges near and far then weigh alike.
-    """
+    height: float  #: m above it, of a robot that stands
+    pitch: float  #: degrees below the horizon
+    field: float  #: rad, from the first row's upper border to the last row's lower one
+
+    def drops(self, rows: int) -> Tensor:
+        """(rows, 1) metres below the camera per metre of z-depth, of a base that is level."""
+        down, half = radians(self.pitch), tan(self.field / 2)
+        aside = ((torch.arange(rows) + 0.5) / rows * 2.0 - 1.0) * half
+        return (sin(down) + aside * cos(down)).unsqueeze(-1)
+
+
+def normalise_depth(depth: Tensor, depth_range: tuple[float, float] = (0.1, 3.0)) -> Tensor:
+    """Depth in metres, clipped to `depth_range`, as (d - d_min) / (d_max - d_min) - 0.5."""
     nearest, farthest = depth_range
-    depth = depth.clamp(nearest, farthest)
-    if logarithmic:
-        return CONTRAST * (depth.log() - log(MIDDLE))
-    return (depth - nearest) / (farthest - nearest) - 0.5
+    return (depth.clamp(nearest, farthest) - nearest) / (farthest - nearest) - 0.5
+
+
+def relative_heights(depth: Tensor, depth_range: tuple[float, float], drops: Tensor, height: float) -> Tensor:
+    """Depth in metres, clipped to `depth_range`, as CONTRAST · metres below the ground the robot stands on.
+
+    Level ground is the same number in every row, near or far, so that a tread is level and a riser a step.
+    drops: (rows, 1), see `Outlook`; height: of the camera above the ground, m.
+    """
+    return CONTRAST * (depth.clamp(*depth_range) * drops - height)

@@ -22,6 +22,11 @@ class GRU(nn.Module):
         self.input = linear(equivariant)(inputs, hidden, blocks=3)
         self.recurrent = linear(equivariant)(hidden, hidden, blocks=3)
 
+    def forget(self, bias: float) -> None:
+        """Add to the update gate's bias: below zero, more of the past is overwritten at each step."""
+        gate = self.input.bias.view(3, -1)[1]
+        gate += bias
+
     def step(self, x: Tensor, hidden: Tensor) -> Tensor:
         """x: (n, inputs), hidden: (n, H) → the next hidden state."""
         return _gates(self.input(x), self.recurrent(hidden), hidden)
