@@ -37,7 +37,7 @@ def test_sequence_from_storage_repeats_what_acting_saw(tiny):
     observation, _ = collect(env, algorithm)
     algorithm.t = 0
     collect(env, algorithm, observation)
-    batch = sequences(algorithm.rollout, algorithm.memories[0, 0], torch.arange(8))
+    batch = sequences(algorithm.rollout, algorithm.memories[0], torch.arange(8))
     networks = algorithm.networks
     with torch.no_grad():
         features = networks.encoder.encode_images(batch.images)
@@ -48,31 +48,11 @@ def test_sequence_from_storage_repeats_what_acting_saw(tiny):
     torch.testing.assert_close(latents.vector, stored, atol=1e-5, rtol=1e-5)
 
 
-def test_a_piece_of_a_rollout_is_that_piece_of_the_whole(tiny):
-    """Latents of each piece, from the memory stored before it, are those of the whole sequence."""
-    pieces = 4
-    env, algorithm = learner(
-        replace(tiny, encoder=replace(tiny.encoder, pieces=pieces, minibatches=2 * pieces))
-    )
-    env.episode = 9
-    algorithm.networks.encoder.eval()
-    collect(env, algorithm)
-    worlds, span = torch.arange(8), algorithm.rollout.steps // pieces
-    whole = encode(algorithm.networks, sequences(algorithm.rollout, algorithm.memories[0, 0], worlds))
-    for k in range(pieces):
-        steps = slice(k * span, (k + 1) * span)
-        batch = sequences(algorithm.rollout, algorithm.memories[k, 0], worlds, steps)
-        piece = encode(algorithm.networks, batch)
-        torch.testing.assert_close(piece.mean, whole.mean[steps], atol=1e-5, rtol=1e-5)
-        assert len(batch.images) < len(algorithm.rollout.camera.images)
-    assert algorithm.encoder.update(algorithm.rollout, algorithm.memories)["encoder/base_map"] > 0
-
-
 def test_next_frame_is_not_asked_for_across_a_restart(tiny):
     env, algorithm = learner(tiny)
     env.episode = 10
     collect(env, algorithm)
-    batch = sequences(algorithm.rollout, algorithm.memories[0, 0], torch.arange(8))
+    batch = sequences(algorithm.rollout, algorithm.memories[0], torch.arange(8))
     algorithm.networks.encoder.eval()
     losses = prediction_losses(algorithm.networks, batch, encode(algorithm.networks, batch))
     broken = replace(
@@ -88,8 +68,8 @@ def test_mirrored_input_side_by_side(tiny):
     config = replace(tiny, ablation=AblationConfig(input_symmetry=True))
     env, algorithm = learner(config)
     collect(env, algorithm)
-    batch = sequences(algorithm.rollout, algorithm.memories[0, 0], torch.arange(8))
-    both = with_mirror_images(batch, algorithm.memories[0, 1], algorithm.networks)
+    batch = sequences(algorithm.rollout, algorithm.memories[0], torch.arange(8))
+    both = with_mirror_images(batch, algorithm.memories[1], algorithm.networks)
     vectors = algorithm.vectors
     assert torch.equal(both.history[:, 8:], vectors.proprioception.mirror(batch.history))
     assert torch.equal(both.images[both.frame_index[:, 8:]], batch.images[batch.frame_index].flip(-1))
@@ -116,7 +96,7 @@ def gradient(algorithm, batch, weights, cut):
 def test_meek_heads_pass_the_cut_unchanged(tiny):
     env, algorithm = learner(tiny)
     collect(env, algorithm)
-    batch = sequences(algorithm.rollout, algorithm.memories[0, 0], torch.arange(8))
+    batch = sequences(algorithm.rollout, algorithm.memories[0], torch.arange(8))
     meek = {"base_map": 1.0, "foot_maps": 1e-4, "next_proprioception": 1e-4, "divergence": 1e-4}
     plain, weighed = (gradient(algorithm, batch, meek, cut) for cut in (False, True))
     torch.testing.assert_close(weighed, plain, rtol=1e-4, atol=1e-7)
@@ -148,7 +128,7 @@ def test_shares_of_the_loss_add_up(tiny):
 def test_the_divergence_is_a_mean_over_its_dimensions(tiny):
     env, algorithm = learner(tiny)
     collect(env, algorithm)
-    batch = sequences(algorithm.rollout, algorithm.memories[0, 0], torch.arange(8))
+    batch = sequences(algorithm.rollout, algorithm.memories[0], torch.arange(8))
     latents = encode(algorithm.networks, batch)
     ones = torch.ones_like(latents.mean)
     shifted = latents._replace(mean=2.0 * ones, log_variance=0.0 * ones)

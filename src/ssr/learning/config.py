@@ -66,9 +66,6 @@ class EncoderConfig:
     epochs: Annotated[int, Within(1, 1000)] = 5  #: the paper gives PPO's
     minibatches: Annotated[int, Within(1, 1_000_000)] = 4  #: of whole worlds
     learning_rate: Annotated[float, Within(0.0, 1.0)] = 5e-4
-    pieces: Annotated[int, Within(1, 10_000)] = 1
-    """A rollout is learned from in so many pieces of equal length, one in a minibatch: more worlds and fewer
-    steps of each say more, since successive steps see the same ground."""
     divergence: Annotated[float, Within(0.0, 1000.0)] = 1.0  #: weight of the VAE's KL
     edges: Annotated[float, Within(0.0, 1000.0)] = 0.0
     """Weight, besides the base map's, of that map's error without its ramp: of treads, gaps and blocks."""
@@ -210,11 +207,6 @@ class TrainConfig:
                 "ppo.guidance needs motion to follow: give task.bootstrap.imitation and "
                 "task.reference_starts more than 0."
             )
-        for name, whole in (("ppo.steps", self.ppo.steps), ("encoder.minibatches", self.encoder.minibatches)):
-            if whole % self.encoder.pieces:
-                raise UserError(
-                    f"encoder.pieces is {self.encoder.pieces}: expected a divisor of {name}, {whole}."
-                )
 
     def check_worlds(self) -> None:
         """Enough worlds on every rank for whole minibatches; asked before training, not before acting."""

@@ -11,7 +11,7 @@ from ssr.learning.config import EncoderConfig, OptimizerConfig
 from ssr.learning.edge_sight import sawtooth
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
-from ssr.learning.rollout import ALL, Rollout
+from ssr.learning.rollout import Rollout
 from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
@@ -37,19 +37,19 @@ class Sequences:
     unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
 
 
-def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor, steps: slice = ALL) -> Sequences:
-    """These steps of the chosen worlds (m,), which began with the memory hidden (n, H)."""
-    images, frame_index = rollout.camera.of(worlds, steps)
+def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor) -> Sequences:
+    """The chosen worlds (m,), which began with the memory hidden (n, H)."""
+    images, frame_index = rollout.camera.of(worlds)
     return Sequences(
-        history=rollout.history.windows(worlds, steps),
+        history=rollout.history.windows(worlds),
         images=images,
         frame_index=frame_index,
         hidden=hidden[worlds],
-        resets=rollout.restarted[steps, worlds],
-        privileged=rollout.privileged[steps, worlds],
-        next_proprioception=rollout.next_proprioception[steps, worlds],
-        valid=rollout.valid[steps, worlds],
-        unbroken=rollout.valid[steps, worlds] & ~rollout.ended[steps, worlds],
+        resets=rollout.restarted[:, worlds],
+        privileged=rollout.privileged[:, worlds],
+        next_proprioception=rollout.next_proprioception[:, worlds],
+        valid=rollout.valid[:, worlds],
+        unbroken=rollout.valid[:, worlds] & ~rollout.ended[:, worlds],
     )
 
 
@@ -159,22 +159,20 @@ class EncoderTrainer:
         )
 
     def update(self, rollout: Rollout, memories: Tensor) -> dict[str, float]:
-        """Truncated back-propagation through pieces of the rollout, minibatches of whole worlds.
+        """Truncated back-propagation through the rollout, minibatches of whole worlds.
 
-        memories (pieces, sides, n, H): before the first step of each piece; of the mirrored input, too, if
-        that is encoded.
+        memories (sides, n, H): before its first step; of the mirrored input, too, if that is encoded.
         """
-        device, pieces = memories.device, len(memories)
-        span, parts = rollout.steps // pieces, self.config.minibatches // pieces
+        hidden, *mirrored = memories
+        device, parts = memories.device, self.config.minibatches
         totals = torch.zeros(len(self.weights) + 1, device=device)
-        for piece in torch.randperm(pieces).repeat(self.config.epochs).tolist():
-            hidden, *mirrored = memories[piece]
+        for _ in range(self.config.epochs):
             for worlds in torch.randperm(rollout.num_envs, device=device).tensor_split(parts):
-                batch = sequences(rollout, hidden, worlds, slice(piece * span, (piece + 1) * span))
+                batch = sequences(rollout, hidden, worlds)
                 if mirrored:
                     batch = with_mirror_images(batch, mirrored[0][worlds], self.networks)
                 totals += self._step(batch)
-        steps = self.config.epochs * pieces * parts
+        steps = self.config.epochs * parts
         *values, active = (totals / steps).tolist()
         weighted = {n: w * v for (n, w), v in zip(self.weights.items(), values, strict=True)}
         total = max(sum(weighted.values()), 1e-12)

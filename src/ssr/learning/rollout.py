@@ -9,8 +9,6 @@ from torch import Tensor
 
 from ssr.task.transition import Observation, Transition
 
-ALL = slice(None)
-
 
 class FrameHistory:
     """Windows over a growing sequence of frames, stored without repeating them.
@@ -47,10 +45,10 @@ class FrameHistory:
         index = torch.maximum(kept.unsqueeze(1), self.start[-1])
         self.frames[: self.past] = self.frames[index, self._worlds]
 
-    def windows(self, worlds: Tensor, steps: slice = ALL) -> Tensor:
-        """(T, m, length, size) windows of these steps in the chosen worlds (m,)."""
-        index = self._steps[steps].view(-1, 1, 1) + self._offsets
-        index = torch.maximum(index, self.start[steps, worlds].unsqueeze(-1))
+    def windows(self, worlds: Tensor) -> Tensor:
+        """(T, m, length, size) windows of the chosen worlds (m,)."""
+        index = self._steps.view(-1, 1, 1) + self._offsets
+        index = torch.maximum(index, self.start[:, worlds].unsqueeze(-1))
         return self.frames[index, worlds.view(1, -1, 1)]
 
     def window(self, t: int) -> Tensor:
@@ -130,9 +128,9 @@ class CameraFrames:
         """(F, height, width) metres, each distinct frame once."""
         return self._frames.rows
 
-    def of(self, worlds: Tensor, steps: slice = ALL) -> tuple[Tensor, Tensor]:
-        """Images (f, height, width) that these worlds see in these steps, and the index (T, m) into them."""
-        seen = self.index[steps, worlds]
+    def of(self, worlds: Tensor) -> tuple[Tensor, Tensor]:
+        """Images (f, height, width) that these worlds see, and the index (T, m) into them."""
+        seen = self.index[:, worlds]
         chosen = torch.zeros(len(self.images), dtype=torch.bool, device=seen.device)
         chosen[seen.flatten()] = True
         return self.images[chosen], (chosen.cumsum(0) - 1)[seen]

@@ -139,8 +139,7 @@ class SSR:
         self.stopwatch = Stopwatch()
         sides = 2 if self.mirrors_input else 1  #: the mirrored input has a memory of its own
         self.hidden = torch.zeros(sides, num_envs, self.networks.encoder.hidden_size, device=device)
-        self.piece = config.ppo.steps // config.encoder.pieces  #: control steps the encoder learns through
-        self.memories = self.hidden.repeat(config.encoder.pieces, 1, 1, 1)  #: before each piece
+        self.memories = self.hidden.clone()  #: before the rollout
         self.features = torch.zeros(sides, num_envs, self.networks.config.cnn_channels[-1], device=device)
         self.restarted = torch.ones(num_envs, dtype=torch.bool, device=device)
         self._everywhere = torch.arange(num_envs, device=device)
@@ -172,8 +171,8 @@ class SSR:
             assemble(self.networks.encoder)
         rollout.put_observation(t, observation, self.restarted)
         self.hidden = self.hidden * (~self.restarted).unsqueeze(-1)
-        if t % self.piece == 0:
-            self.memories[t // self.piece] = self.hidden
+        if t == 0:
+            self.memories = self.hidden.clone()
         with self.stopwatch("encoding"):
             sides = self._encode(observation, everything=t == 0)
         with self.stopwatch("acting"):
