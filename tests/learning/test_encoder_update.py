@@ -134,3 +134,22 @@ def test_the_divergence_is_a_mean_over_its_dimensions(tiny):
     shifted = latents._replace(mean=2.0 * ones, log_variance=0.0 * ones)
     losses = prediction_losses(algorithm.networks, batch, shifted)
     assert abs(float(losses["divergence"]) - 2.0) < 1e-5, "½ μ², however many dimensions"
+
+
+def test_an_estimator_learns_beside_an_encoder_that_stays(tiny):
+    """Neither weights nor Adam's moments of what is frozen change: a thaw goes on where the frost began."""
+    env, algorithm = learner(tiny)
+    collect(env, algorithm)
+    trainer = algorithm.encoder
+    trainer.update(algorithm.rollout, algorithm.memories)
+    trainer.optimizer.frozen = frozenset({"encoder", "decoders"})
+    before, moments = trainer.optimizer.values.clone(), trainer.optimizer.state_dict()
+    first = trainer.update(algorithm.rollout, algorithm.memories)["encoder/velocity"]
+    for _ in range(10):
+        last = trainer.update(algorithm.rollout, algorithm.memories)["encoder/velocity"]
+    assert last < 0.8 * first
+    estimator = sum(p.numel() for p in algorithm.networks.estimator.parameters())
+    now = trainer.optimizer.state_dict()
+    for old, new in ((before, trainer.optimizer.values), *((moments[k], now[k]) for k in ("mean", "square"))):
+        assert torch.equal(old[:-estimator], new[:-estimator])
+        assert not torch.equal(old[-estimator:], new[-estimator:])

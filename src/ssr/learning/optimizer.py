@@ -99,8 +99,8 @@ class FlatAdam:
                 part.mul_(self.max_gradient_norm / (norm + 1e-6))
 
     def step(self) -> None:
-        """Frozen networks stay bit for bit, whatever moments they had; so do the moments, for these would fade
-        without gradients and make the first steps after a thaw too large."""
+        """Frozen networks stay bit for bit, whatever moments they had; so do the moments, for these would
+        fade without gradients and make the first steps after a thaw too large."""
         held = (self.values, *(v for v in self._adam.state.get(self._flat, {}).values() if v.dim()))
         kept = [(part, part.clone()) for values in held for part in self._frozen_parts(values)]
         self._adam.step()

@@ -24,7 +24,6 @@ from ssr.networks.mlp import mlp
 from ssr.symmetry.layout import Layout
 from ssr.symmetry.structure import Reorganization, join_groups
 
-
 GAIN = 1.6  #: of first weights over PyTorch's: about one for what passes a layer and ELU
 FORGETTING = -2.0  #: first bias of the memory's update gate
 
@@ -46,6 +45,8 @@ class Latents(NamedTuple):
 
 class CrossModalEncoder(nn.Module):
     """Equivariant in each head: mirrored history and mirrored image give latents with halves exchanged."""
+
+    drops: Tensor  #: see `Outlook`
 
     def __init__(
         self,
