@@ -4,13 +4,19 @@ the CPU, and count what would cross between host and device or make one wait for
     with Pretend() as accelerator:
         ...
     accelerator.counts["to host"]
+
+`bridged()` lets Warp's kernels work on them, through `ssr.bridge` alone, and gives the device generators of
+its own.
 """
 
 from __future__ import annotations
 
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -43,7 +49,8 @@ INDEXING = (
 #: The host must know their result, or the size of it, before it can go on.
 WAITING = (
     aten._local_scalar_dense.default, aten.nonzero.default, aten.masked_select.default,
-    aten.repeat_interleave.Tensor, aten.is_nonzero.default, aten._unique2.default,
+    aten.repeat_interleave.Tensor, aten.is_nonzero.default, aten._unique2.default, aten.bincount.default,
+    aten._linalg_check_errors.default, aten.equal.default,
 )  # fmt: skip
 COPYING = (aten._to_copy.default, aten.copy_.default)
 RESHAPING = ("squeeze_", "unsqueeze_", "t_", "transpose_", "resize_", "swapaxes_")
@@ -97,6 +104,14 @@ def _place() -> str:
     return "elsewhere"
 
 
+def _is_fetched() -> bool:
+    """Whether this happens in the one function that brings numbers to the host."""
+    return any(
+        frame.name == "fetched" and frame.filename.endswith("learning/devices.py")
+        for frame in traceback.extract_stack(limit=40)
+    )
+
+
 def _is_there(x: object) -> bool:
     return isinstance(x, OnDevice)
 
@@ -105,7 +120,7 @@ def _there(device: object) -> bool:
     return torch.device(device).type == DEVICE.type  # type: ignore[arg-type]
 
 
-def _run(func: Any, args: Any, kwargs: dict[str, Any], counts: Counter[str]) -> Any:
+def _run(func: Any, args: Any, kwargs: dict[str, Any], counts: Counter[str], strict: bool = False) -> Any:
     """One operation, on the values, with a look at where its tensors are."""
     tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     there = [x for x in tensors if _is_there(x)]
@@ -118,6 +133,8 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any], counts: Counter[str]) -> 
             source, target = _is_there(args[1]), _is_there(args[0])
             result_there = target
         if source != target and (device is not None or func is aten.copy_.default):
+            if strict and source and not _is_fetched():
+                raise Mixed(f"a copy to the host that `fetched` did not make, {_place()}")
             _count(counts, "to device" if target else "to host")
     elif there and here:
         indices = {id(x) for x in args[1] if isinstance(x, torch.Tensor)} if func in INDEXING else set()
@@ -129,13 +146,11 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any], counts: Counter[str]) -> 
     masks = func in INDEXING and any(
         isinstance(i, torch.Tensor) and i.dtype == torch.bool and _is_there(i) for i in args[1]
     )
-    if there and (func in WAITING or (masks and func is aten.index.Tensor)):
+    asked = masks and (func is aten.index.Tensor or args[2].numel() > 1)  # one value fills without asking
+    if there and (func in WAITING or asked):
         _count(counts, "wait")
     if there and func.__name__.split(".")[0] in RESHAPING:
         raise NotImplementedError(f"{func}, {_place()}")
-    generator = kwargs.get("generator")
-    if generator is not None and result_there and generator.device.type == "cpu":
-        raise Mixed(f"{func}: a generator of the host draws for the device, {_place()}")
     plain_args, plain = tree_map(lambda x: x.inner if _is_there(x) else x, (args, kwargs))
     if device is not None:
         plain["device"] = torch.device("cpu")
@@ -162,10 +177,12 @@ def _count(counts: Counter[str], what: str) -> None:
 
 
 class Pretend(TorchDispatchMode):
-    """While it is on, the device exists. counts: `to host`, `to device` and `wait`, also by place."""
+    """While it is on, the device exists. counts: `to host`, `to device` and `wait`, also by place. strict:
+    nothing but `ssr.learning.devices.fetched` may copy to the host."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
         super().__init__()
+        self.strict = strict
         self.counts: Counter[str] = Counter()
         self._making = _Making(self.counts)
 
@@ -179,7 +196,7 @@ class Pretend(TorchDispatchMode):
         self._making.__exit__(*error)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return _run(func, args, kwargs or {}, self.counts)
+        return _run(func, args, kwargs or {}, self.counts, self.strict)
 
 
 class _Making(TorchFunctionMode):
@@ -192,6 +209,10 @@ class _Making(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         device = kwargs.get("device")
+        if (generator := kwargs.get("generator")) is not None:
+            drawn = _there(device) if device is not None else any(map(_is_there, args))
+            if drawn != _there(generator.device):
+                raise Mixed(f"{func}: a generator of {generator.device}, not of where it draws, {_place()}")
         if func in (torch.tensor, torch.as_tensor) and device is not None and _there(device):
             kwargs.pop("device")
             if _is_there(args[0]):
@@ -207,3 +228,40 @@ class _Making(TorchFunctionMode):
             _count(self.counts, "wait")
             return args[0].detach().inner.tolist()
         return func(*args, **kwargs)
+
+
+class Generator(torch.Generator):
+    """One of the host, or of the pretend device, where it draws the same numbers."""
+
+    def __new__(cls, device: torch.device | str = "cpu") -> Generator:
+        return super().__new__(cls, device="cpu")
+
+    def __init__(self, device: torch.device | str = "cpu") -> None:
+        self._at = torch.device(device)
+
+    @property
+    def device(self) -> torch.device:
+        return self._at
+
+
+@contextmanager
+def bridged() -> Iterator[None]:
+    """The one way over which Warp gets at what the pretend device holds; memory of the host is refused."""
+    import warp as wp
+
+    from ssr import bridge
+
+    @contextmanager
+    def beside(device: torch.device | str) -> Iterator[None]:
+        with wp.ScopedDevice("cpu"):
+            yield
+
+    def array(tensor: torch.Tensor, dtype: Any = None) -> Any:
+        if not _is_there(tensor):
+            raise Mixed(f"memory of the host in a kernel of the device, {_place()}")
+        return wp.from_torch(tensor.detach().inner, dtype)  # type: ignore[attr-defined]
+
+    there: dict[str, Any] = {"beside": beside, "array": array, "device_of": lambda at: wp.get_device("cpu")}
+    there["tensor"] = lambda array: OnDevice(wp.to_torch(array))
+    with patch.multiple(bridge, **there), patch.object(torch, "Generator", Generator):
+        yield

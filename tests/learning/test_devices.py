@@ -1,16 +1,17 @@
 """Learning keeps to its device: nothing of the host gets in between, and it comes to what a CPU comes to."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from pretend import CROSSINGS, DEVICE, Mixed, OnDevice, Pretend
+from pretend import CROSSINGS, DEVICE, Generator, Mixed, OnDevice, Pretend, bridged
 from toy import ToyMotion, ToyWalker
 
+from ssr import bridge
 from ssr.learning.config import AblationConfig
-from ssr.learning.devices import moved
+from ssr.learning.devices import fetched, moved
+from ssr.learning.optimizer import NonFiniteGradient
 from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
 from ssr.networks.config import NetworkWidths
@@ -18,7 +19,9 @@ from ssr.terrain.field import TerrainField
 from ssr.terrain.making import TILE_POOL, make_tile
 
 TIMED = ("second", "memory")
-LAST_DIGIT = 2e-8  #: of single precision, where sums of the discriminators' gradients round otherwise
+#: Of single precision: where sums of the discriminators' gradients round otherwise, and in means over some
+#: worlds, which a CPU picks and a device masks.
+LAST_DIGIT = 2e-8
 
 
 def learner(config, device: str) -> tuple[ToyWalker, SSR]:
@@ -39,22 +42,6 @@ def trained(config, device: str) -> tuple[SSR, dict[str, float]]:
     return algorithm, {k: v for k, v in metrics.items() if not any(word in k for word in TIMED)}
 
 
-@pytest.fixture
-def bridge(monkeypatch):
-    """The one way over which Warp gets at what the pretend device holds."""
-    import warp as wp
-
-    from ssr import bridge
-
-    @contextmanager
-    def beside(device):
-        with wp.ScopedDevice("cpu"):
-            yield
-
-    monkeypatch.setattr(bridge, "beside", beside)
-    monkeypatch.setattr(bridge, "array", lambda x, dtype=None: wp.from_torch(x.detach().inner, dtype))
-
-
 def test_the_pretend_device_refuses_to_mix_and_counts_what_crosses() -> None:
     with Pretend() as accelerator:
         x = torch.arange(3.0).to(DEVICE)
@@ -65,9 +52,19 @@ def test_the_pretend_device_refuses_to_mix_and_counts_what_crosses() -> None:
             x.numpy()
         with pytest.raises(Mixed):
             torch.rand(3, generator=torch.Generator(), device=DEVICE)
+        with pytest.raises(Mixed):
+            torch.rand(3, generator=Generator(DEVICE))
+        assert torch.rand(3, generator=Generator(DEVICE), device=DEVICE).device == DEVICE
         assert float((2 * x).sum()) == 6.0 and x[x > 1.0].tolist() == [2.0]
         assert accelerator.counts["wait"] == 3 and accelerator.counts["to host"] == 0
         assert x.cpu().tolist() == [0.0, 1.0, 2.0] and accelerator.counts["to host"] == 1
+    with Pretend(strict=True) as accelerator:
+        x = torch.arange(3.0).to(DEVICE)
+        with pytest.raises(Mixed):
+            x.cpu()
+        assert fetched(2 * x).tolist() == [0.0, 2.0, 4.0] and accelerator.counts["to host"] == 1
+    with bridged(), Pretend(), pytest.raises(Mixed):
+        bridge.array(torch.ones(3))
 
 
 @pytest.mark.parametrize("paper", [False, True])
@@ -78,7 +75,7 @@ def test_two_iterations_on_a_device_equal_the_cpus(tiny, paper) -> None:
         few, compared = replace(tiny.ppo, epochs=1, minibatches=2), AblationConfig(input_symmetry=True)
         config = replace(tiny, network=NetworkWidths(mirror_averaged=False), ppo=few, ablation=compared)
     expected, said = trained(config, "cpu")
-    with Pretend():
+    with Pretend(), bridged():
         found, says = trained(config, str(DEVICE))
         weights = {name: value.cpu() for name, value in found.networks.state_dict().items()}
     for name, value in expected.networks.state_dict().items():
@@ -87,9 +84,9 @@ def test_two_iterations_on_a_device_equal_the_cpus(tiny, paper) -> None:
     assert says == pytest.approx(said, abs=LAST_DIGIT)
 
 
-def test_a_rollout_neither_copies_nor_waits(tiny, bridge) -> None:
+def test_a_rollout_neither_copies_nor_waits(tiny) -> None:
     """Of a learner to whom worlds on its device give what they see, also while it imagines footholds."""
-    with Pretend() as accelerator:
+    with Pretend() as accelerator, bridged():
         env, algorithm = learner(tiny, str(DEVICE))
         algorithm.field = TerrainField(8, TILE_POOL, device=DEVICE)
         tiles = [make_tile("stairs_up", level=10, rng=np.random.default_rng(k)) for k in range(8)]
@@ -111,6 +108,15 @@ def test_a_rollout_neither_copies_nor_waits(tiny, bridge) -> None:
         first = counted.pop(0)  # constants get to the device once
         assert all(not crossed for crossed in counted.values()), counted
         assert sum(first[what] for what in CROSSINGS) <= 10
-        accelerator.counts.clear()
-        algorithm.update(0.0)
-        assert sum(accelerator.counts[what] for what in CROSSINGS) < 300
+
+
+def test_a_device_stops_at_a_gradient_that_is_not_finite_and_tells_after_the_update(tiny) -> None:
+    with Pretend(), bridged():
+        env, algorithm = learner(tiny, str(DEVICE))
+        trainer = Trainer(env, algorithm)
+        trainer._collect()
+        algorithm.rollout.privileged[5, 2, 100] = torch.nan
+        before = algorithm.ppo.optimizer.values.cpu()
+        with pytest.raises(NonFiniteGradient, match="actor"):
+            algorithm.update(0.0)
+        assert torch.equal(algorithm.ppo.optimizer.values.cpu(), before)

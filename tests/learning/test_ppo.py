@@ -195,10 +195,10 @@ def test_learning_rate_follows_the_divergence(tiny):
     ppo, rate = algorithm.ppo, 5e-4
     for kl, factor in ((0.1, 1 / 1.5), (0.02, 1.0), (0.001, 1.5)):
         ppo.optimizer.learning_rate = rate
-        ppo._adapt(kl, 0.02)
+        ppo._adapt(torch.tensor(kl), 0.02)
         assert ppo.optimizer.learning_rate == pytest.approx(rate * factor)
     for _ in range(50):
-        ppo._adapt(1.0, 0.02)
+        ppo._adapt(torch.tensor(1.0), 0.02)
     assert ppo.optimizer.learning_rate == tiny.ppo.learning_rates[0]
 
 

@@ -17,6 +17,9 @@ CONFIG = StyleConfig(replay=2000, updates=10, batch_size=64)
 class Sway:
     """Reference motion: the joints sway together, each terrain type at its own pace."""
 
+    def on(self, device):
+        return self
+
     def amp_windows(self, terrain_type, count, generator):
         pace = 0.2 + 0.1 * TERRAIN_TYPES.index(terrain_type)
         phase = 6.28 * torch.rand(count, 1, 1, generator=generator)

@@ -204,8 +204,12 @@ class ToyMotion:
     def __init__(self, frame: int = 63) -> None:
         self.frame = frame
 
+    def on(self, device: torch.device) -> ToyMotion:
+        return self
+
     def amp_windows(self, terrain_type: str, count: int, generator: torch.Generator) -> Tensor:
-        windows = torch.zeros(count, 5, self.frame)
+        windows = torch.zeros(count, 5, self.frame, device=generator.device)
         windows[..., 2] = -1.0
-        windows[..., 3:5] = torch.rand(count, 1, 2, generator=generator) * 2.0 - 1.0
+        chance = torch.rand(count, 1, 2, generator=generator, device=generator.device)
+        windows[..., 3:5] = chance * 2.0 - 1.0
         return windows

@@ -252,7 +252,7 @@ class OnPolicy(ABC):
         if self.average is not None:
             self.average.load_state_dict(state["average"])
         torch.set_rng_state(state["random"].cpu())
-        if self.restarted.is_cuda:
+        if self.restarted.is_cuda and "random_cuda" in state:  # not if it was saved on a CPU
             torch.cuda.set_rng_state(state["random_cuda"].cpu(), self.restarted.device)
 
     def small_state(self) -> dict[str, Any]:

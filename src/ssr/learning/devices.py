@@ -1,4 +1,4 @@
-"""The environment lives on the CPU; learning may live on a GPU."""
+"""Learning may live on a GPU: what goes there, and the few numbers that come back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 T = TypeVar("T")
@@ -16,6 +17,11 @@ def moved(value: T, device: str) -> T:
     if device == "cpu":
         return value
     return _moved(value, device)
+
+
+def fetched(numbers: Tensor) -> Tensor:
+    """A few numbers on the host. A device is waited for, so ask once for many and never in a rollout."""
+    return numbers if numbers.device.type == "cpu" else numbers.to(torch.device("cpu"))
 
 
 def _moved(value: Any, device: str) -> Any:

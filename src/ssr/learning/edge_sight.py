@@ -14,6 +14,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from ssr.learning.devices import fetched
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.networks.build import Networks
@@ -25,17 +26,17 @@ STRIDE = 6  #: control steps from one sample of a rollout to the next
 
 
 @cache
-def _ramps() -> Tensor:
+def _ramps(device: torch.device, dtype: torch.dtype) -> Tensor:
     """(5, cells) orthonormal: planes, and bends of the second and third degree along x."""
     rows, columns = (torch.linspace(-1.0, 1.0, size, dtype=torch.float64) for size in BASE_MAP)
     x, y = torch.meshgrid(rows, columns, indexing="ij")
     planes = torch.stack([torch.ones_like(x), x, y, x**2, x**3]).flatten(1)
-    return torch.linalg.qr(planes.T).Q.T.float().contiguous()
+    return torch.linalg.qr(planes.T).Q.T.float().contiguous().to(device, dtype)
 
 
 def sawtooth(maps: Tensor) -> Tensor:
     """Maps (..., 180) without the ramp that fits each of them best."""
-    ramps = _ramps().to(maps)
+    ramps = _ramps(maps.device, maps.dtype)
     return maps - (maps @ ramps.T) @ ramps
 
 
@@ -56,15 +57,25 @@ def correlation(sums: Tensor, count: Tensor | float) -> Tensor:
     return torch.where(real > least, seen, torch.nan)
 
 
-def edge_sight(decoded: Tensor, true: Tensor, terrain_type: Tensor, ranks: Ranks = ALONE) -> dict[str, float]:
+def edge_sight(
+    decoded: Tensor,
+    true: Tensor,
+    terrain_type: Tensor,
+    ranks: Ranks = ALONE,
+    valid: Tensor | None = None,
+) -> dict[str, float]:
     """`edge_sight/TYPE` of each terrain type that has edges here, over the maps of all ranks.
 
-    decoded, true (m, 180) in the same units; terrain_type (m,) index into TERRAIN_TYPES.
+    decoded, true (m, 180) in the same units; terrain_type (m,) index into TERRAIN_TYPES; valid (m,) bool:
+    the maps that count, by default all.
     """
     sums = torch.zeros(len(TERRAIN_TYPES), 4, dtype=torch.float64, device=decoded.device)
     each = moments(decoded, true).double()
-    sums.index_add_(0, terrain_type, torch.cat((each, torch.ones_like(each[:, :1])), 1))
-    sums = ranks.sum_(sums).cpu()
+    rows = torch.cat((each, torch.ones_like(each[:, :1])), 1)
+    if valid is not None:
+        rows = torch.where(valid.unsqueeze(1), rows, 0.0)
+    sums.index_add_(0, terrain_type, rows)
+    sums = fetched(ranks.sum_(sums))
     seen = correlation(sums[:, :3], sums[:, 3])
     return {
         f"edge_sight/{name}": float(value)
@@ -80,7 +91,7 @@ def of_rollout(rollout: Rollout, networks: Networks, ranks: Ranks = ALONE) -> di
     One step of `STRIDE` is enough: the ground changes little from one step to the next.
     """
     some, layouts = slice(None, None, STRIDE), networks.layouts
-    valid = rollout.valid[some]
-    latent = layouts.actor.get(rollout.actor[some], "latent_base")[valid]
-    true = layouts.privileged.get(rollout.privileged[some], "base_height_map")[valid]
-    return edge_sight(networks.decoders.base(latent), true, rollout.terrain_type[some][valid], ranks)
+    latent = layouts.actor.get(rollout.actor[some], "latent_base").flatten(0, 1)
+    true = layouts.privileged.get(rollout.privileged[some], "base_height_map").flatten(0, 1)
+    terrain, valid = rollout.terrain_type[some].flatten(), rollout.valid[some].flatten()
+    return edge_sight(networks.decoders.base(latent), true, terrain, ranks, valid)

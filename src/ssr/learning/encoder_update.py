@@ -11,7 +11,7 @@ from ssr.learning.config import EncoderConfig, OptimizerConfig
 from ssr.learning.edge_sight import sawtooth
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
-from ssr.learning.rollout import Rollout
+from ssr.learning.rollout import Rollout, Seen
 from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
 from ssr.symmetry.structure import flip_width
@@ -37,9 +37,10 @@ class Sequences:
     unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
 
 
-def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor) -> Sequences:
-    """The chosen worlds (m,), which began with the memory hidden (n, H)."""
-    images, frame_index = rollout.camera.of(worlds)
+def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor, seen: Seen | None = None) -> Sequences:
+    """The chosen worlds (m,), which began with the memory hidden (n, H). seen: the images they saw, if
+    somebody has them."""
+    images, frame_index = seen or rollout.camera.of(worlds)
     return Sequences(
         history=rollout.history.windows(worlds),
         images=images,
@@ -167,13 +168,13 @@ class EncoderTrainer:
         device, parts = memories.device, self.config.minibatches
         totals = torch.zeros(len(self.weights) + 1, device=device)
         for _ in range(self.config.epochs):
-            for worlds in torch.randperm(rollout.num_envs, device=device).tensor_split(parts):
-                batch = sequences(rollout, hidden, worlds)
+            split = torch.randperm(rollout.num_envs, device=device).tensor_split(parts)
+            for worlds, seen in zip(split, rollout.camera.shared_out(split), strict=True):
+                batch = sequences(rollout, hidden, worlds, seen)
                 if mirrored:
                     batch = with_mirror_images(batch, mirrored[0][worlds], self.networks)
                 totals += self._step(batch)
-        steps = self.config.epochs * parts
-        *values, active = (totals / steps).tolist()
+        *values, active = self.optimizer.settle(totals / (self.config.epochs * parts))
         weighted = {n: w * v for (n, w), v in zip(self.weights.items(), values, strict=True)}
         total = max(sum(weighted.values()), 1e-12)
         return {

@@ -145,15 +145,14 @@ class FootstepRecorder(NamedTensors):
         """
         ended, self._ended = self._ended, []
         parts = {name: torch.stack([getattr(one, name) for one in ended]) for name in Ended._fields[:-1]}
-        now = torch.tensor([one.slot for one in ended], device=self.inputs.device)
         step, world, foot = parts["confirmed"].nonzero(as_tuple=True)
         length = parts["length"][step, world, foot]
-        swing = torch.arange(len(world), device=world.device).repeat_interleave(length)
-        first = length.cumsum(0) - length
-        back = torch.arange(len(swing), device=world.device) - first[swing]
-        slot = (now[step][swing] - 2 - back) % len(self.inputs)
-        flying = self.in_air[slot, world[swing], foot[swing]].nonzero().squeeze(1)
-        slot, swing, back = slot[flying], swing[flying], back[flying]
+        now = ended[0].slot + step  # slots follow each other
+        back = torch.arange(MAX_SWING_STEPS, device=world.device)
+        slot = (now.unsqueeze(1) - 2 - back) % len(self.inputs)  # (swings, MAX_SWING_STEPS)
+        flying = self.in_air[slot, world.unsqueeze(1), foot.unsqueeze(1)]
+        swing, back = (flying & (back < length.unsqueeze(1))).nonzero(as_tuple=True)
+        slot = slot[swing, back]
         of_step, of_world, of_foot = step[swing], world[swing], foot[swing]
         target = to_base(
             parts["point"][of_step, of_world, of_foot],

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ssr.learning.config import ImaginationConfig, OptimizerConfig
+from ssr.learning.devices import fetched
 from ssr.learning.footsteps import FreshLabels, Labels
 from ssr.learning.landing_error import empty_errors, landing_errors, sum_errors
 from ssr.learning.optimizer import FlatAdam
@@ -112,7 +113,7 @@ class Imagination:
         """Validate on the fresh labels, put them into the buffer, and train on samples of it."""
         device = self.buffer.foot.device
         error = torch.zeros(2, dtype=torch.float64, device=device)
-        by_contact = empty_errors(device)
+        table = empty_errors(device)
         if self.fresh:
             names = ("input", "foot", "target", "terrain_type", "steps_left")
             labels = FreshLabels(
@@ -124,25 +125,27 @@ class Imagination:
                 squared = (mean - labels.target).square()
                 error[0] = squared.sum()
                 error[1] = len(labels.foot)
-                by_contact = sum_errors(squared.sum(-1), labels.terrain_type, labels.steps_left)
+                table = sum_errors(squared.sum(-1), labels.terrain_type, labels.steps_left)
             self.buffer.put(labels)
-        fill = torch.tensor([self.buffer.size], dtype=torch.float64, device=device)
-        self.ranks.sum_(both := torch.cat((error, fill, (fill == 0).double())))
-        squared, count, filled, empty = both.tolist()
+        fill = error.new_full((1,), self.buffer.size)
+        sums = fetched(self.ranks.sum_(torch.cat((error, fill, (fill == 0).double(), table.flatten()))))
+        squared, count, filled, empty = sums[:4].tolist()
+        by_contact = sums[4:].view(table.shape)
         self.total += int(count)
-        errors = landing_errors(by_contact, self.ranks)
         self._judge(by_contact)
-        loss = 0.0
+        loss = torch.zeros(1, dtype=torch.float64, device=device)
         if not empty and not self.optimizer.idle:
             size = min(self.config.batch_size, int(filled)) // self.ranks.size
             for _ in range(MINIBATCHES):
                 loss += self._step(max(1, size)) / MINIBATCHES
+        (mean_loss,) = self.optimizer.settle(loss)
         overall = {"foothold_rmse": (squared / count) ** 0.5} if count else {}
-        return overall | errors | {"imagination_loss": loss, "imagination_samples": float(self.total)}
+        said = {"imagination_loss": mean_loss, "imagination_samples": float(self.total)}
+        return overall | landing_errors(by_contact) | said
 
     def _judge(self, table: Tensor) -> None:
         """Take the newest errors, a table (types, spans, 2) over all ranks, into the smoothed ones."""
-        squared, count = table.sum(1).cpu().unbind(-1)
+        squared, count = table.sum(1).unbind(-1)
         newest = (squared / count).sqrt()
         blended = (SMOOTHING * self.rmse.square() + (1 - SMOOTHING) * newest.square()).sqrt()
         blended = torch.where(self.rmse.isfinite(), blended, newest)
@@ -155,13 +158,14 @@ class Imagination:
         rows = torch.arange(len(labels.foot), device=labels.foot.device)
         return mean[rows, labels.foot], std[rows, labels.foot]
 
-    def _step(self, size: int) -> float:
+    def _step(self, size: int) -> Tensor:
+        """(1,) float64: the loss of a minibatch, over all ranks."""
         labels = self.buffer.sample(size)
         loss = negative_log_likelihood(*self._predict(labels), labels.target).mean()
         self.optimizer.extras[0] = loss.detach()
         self.optimizer.backward(loss)
         self.optimizer.step()
-        return float(self.optimizer.extras[0])
+        return self.optimizer.extras[:1].double()
 
     def state_dict(self) -> dict[str, object]:
         assert not self.fresh, "save between iterations"

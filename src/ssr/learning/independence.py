@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ssr.learning.devices import fetched
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.terrain.settings import TERRAIN_TYPES
 
@@ -29,7 +30,7 @@ def independent_shares(
         ),
         dim=1,
     )
-    ranks.sum_(sums)
+    sums = fetched(ranks.sum_(sums))
     metrics = {}
     for end, row in (("", sums.sum(0)), *((f"/{n}", s) for n, s in zip(TERRAIN_TYPES, sums, strict=True))):
         for name, share in zip(streams, _unexplained(row, len(streams)).tolist(), strict=True):
@@ -49,6 +50,6 @@ def _unexplained(sums: Tensor, k: int) -> Tensor:
         deviation = covariance.diagonal()[chosen].sqrt()
         correlation = covariance[chosen][:, chosen] / torch.outer(deviation, deviation)
         # What others do not explain of a standardised variable is one over its place in the inverse.
-        ridge = RIDGE * torch.eye(len(chosen), dtype=correlation.dtype, device=correlation.device)
-        shares[chosen.cpu()] = (1.0 / torch.linalg.inv(correlation + ridge).diagonal()).cpu().clamp_max(1.0)
+        ridge = RIDGE * torch.eye(len(chosen), dtype=correlation.dtype)
+        shares[chosen] = (1.0 / torch.linalg.inv(correlation + ridge).diagonal()).clamp_max(1.0)
     return shares

@@ -20,8 +20,7 @@ def empty_errors(device: torch.device | str = "cpu") -> Tensor:
 
 def sum_errors(squared: Tensor, terrain_type: Tensor, steps_left: Tensor) -> Tensor:
     """(types, spans, 2) sums of squared distances (m²) and their number, of labels (m,)."""
-    firsts = torch.tensor([first for first, _ in SPANS], device=squared.device)
-    span = torch.bucketize(steps_left, firsts, right=True) - 1
+    span = torch.stack([steps_left >= first for first, _ in SPANS]).sum(0) - 1
     table = empty_errors(squared.device)
     samples = torch.stack((squared.double(), torch.ones_like(squared, dtype=torch.float64)), -1)
     table.view(-1, 2).index_add_(0, terrain_type * len(SPANS) + span, samples)

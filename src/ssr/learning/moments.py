@@ -38,21 +38,25 @@ class RunningNormalizer(nn.Module):
         return ((x - self.mean) / (self.variance + self.epsilon**2).sqrt()).clamp(-self.clip, self.clip)
 
     @torch.no_grad()
-    def update(self, x: Tensor, ranks: Ranks = ALONE) -> None:
-        """Take in the samples x (samples, size) of every rank (Chan's parallel update)."""
+    def update(self, x: Tensor, ranks: Ranks = ALONE, counted: Tensor | None = None) -> None:
+        """Take in the samples x (samples, size) of every rank (Chan's parallel update). counted: (samples,)
+        bool, which of them, by default all."""
         wide = x.to(torch.float64)
-        count = torch.tensor([float(len(x))], dtype=torch.float64, device=x.device)
-        sums = torch.cat((wide.sum(0), wide.square().sum(0), count))
+        if counted is None:
+            counted = torch.ones(len(x), dtype=torch.bool, device=x.device)
+        else:
+            wide = torch.where(counted.unsqueeze(1), wide, 0.0)
+        sums = torch.cat((wide.sum(0), wide.square().sum(0), counted.sum().double().view(1)))
         ranks.sum_(sums)
-        n = sums[-1]
-        if n == 0:
-            return
-        size = self.mean.numel()
-        batch_mean = sums[:size] / n
-        batch_variance = (sums[size:-1] / n - batch_mean.square()).clamp_min(0.0)
+        n, size = sums[-1], self.mean.numel()
+        some = n.clamp_min(1.0)  # of no sample at all nothing is learned, and no device asked
+        batch_mean = sums[:size] / some
+        batch_variance = (sums[size:-1] / some - batch_mean.square()).clamp_min(0.0)
         total = self.count + n
+        whole = total.clamp_min(1.0)
         delta = batch_mean - self.mean.double()
         spread = self.variance.double() * self.count + batch_variance * n
-        self.variance.copy_((spread + delta.square() * self.count * n / total) / total)
-        self.mean.add_((delta * n / total).to(self.mean.dtype))
+        variance = (spread + delta.square() * self.count * n / whole) / whole
+        self.variance.copy_(torch.where(n > 0, variance, self.variance.double()))
+        self.mean.add_((delta * n / whole).to(self.mean.dtype))
         self.count.copy_(total)

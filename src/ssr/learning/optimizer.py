@@ -9,13 +9,14 @@ from math import isfinite
 import torch
 from torch import Tensor, nn
 
+from ssr.learning.devices import fetched
 from ssr.learning.ranks import ALONE, Ranks
 
 EXTRAS = 8  #: numbers that travel with the gradient in its one reduction
 
 
 class NonFiniteGradient(ArithmeticError):
-    """The gradient holds a NaN or an infinity; the parameters are still those before the step."""
+    """The gradient held a NaN or an infinity; the parameters are still those before that step."""
 
 
 class FlatAdam:
@@ -23,6 +24,9 @@ class FlatAdam:
 
     Gradients are views of a second flat vector, so that `step` needs one all-reduce whatever the number of
     layers. Values in `extras` are averaged over the ranks in the same reduction.
+
+    The host knows at once of a gradient that is not finite. A device is not asked: it stops stepping, and
+    `settle` tells.
     """
 
     def __init__(
@@ -62,7 +66,15 @@ class FlatAdam:
         ranks.share_(self.values)
         self._flat = nn.Parameter(self.values, requires_grad=True)
         self._flat.grad = self.gradient
-        self._adam = torch.optim.Adam([self._flat], lr=learning_rate, fused=True, betas=(0.9, 0.999))
+        self._on_host = first.device.type == "cpu"
+        self._rate = torch.full((), learning_rate, dtype=torch.float64, device=first.device)
+        # CUDA's kernel reads a rate of single precision.
+        self._acting_rate = self._rate.float() if first.device.type == "cuda" else self._rate
+        self._adam = torch.optim.Adam([self._flat], lr=self._acting_rate, fused=True, betas=(0.9, 0.999))
+        self._bad = torch.zeros(len(self.networks), dtype=torch.bool, device=first.device)
+        if not self._on_host:
+            self._stopped = torch.zeros((), device=first.device)
+            self._adam.found_inf = self._stopped  # type: ignore[attr-defined]
 
     @property
     def idle(self) -> bool:
@@ -71,11 +83,21 @@ class FlatAdam:
 
     @property
     def learning_rate(self) -> float:
-        return float(self._adam.param_groups[0]["lr"])
+        return float(self._rate)
 
     @learning_rate.setter
     def learning_rate(self, value: float) -> None:
-        self._adam.param_groups[0]["lr"] = value
+        self.rate = torch.full_like(self._rate, value)
+
+    @property
+    def rate(self) -> Tensor:
+        """() float64, the learning rate where the networks are."""
+        return self._rate
+
+    @rate.setter
+    def rate(self, value: Tensor) -> None:
+        self._rate.copy_(value)
+        self._acting_rate.copy_(value)
 
     def backward(self, loss: Tensor) -> None:
         """Gradient of `loss`, averaged over the ranks together with `extras`, clipped per network."""
@@ -88,15 +110,31 @@ class FlatAdam:
         self.gradient.zero_()
         yield
         self.ranks.mean_(self._reduced)
-        for name, part in self.parts.items():
+        for k, (name, part) in enumerate(self.parts.items()):
             if name in self.frozen:
                 part.zero_()
                 continue
-            norm = float(torch.linalg.vector_norm(part))
-            if not isfinite(norm):
+            length = torch.linalg.vector_norm(part).double()
+            if not self._on_host:
+                self._bad[k].logical_or_(~length.isfinite())
+                self._stopped.copy_(self._bad.any())
+            elif not isfinite(length):
                 raise NonFiniteGradient(name)
-            if self.max_gradient_norm is not None and norm > self.max_gradient_norm:
-                part.mul_(self.max_gradient_norm / (norm + 1e-6))
+            if (most := self.max_gradient_norm) is not None and (not self._on_host or length > most):
+                scale = torch.where(length > most, most / (length + 1e-6), 1.0)
+                part.mul_(scale.to(part.dtype))
+
+    def settle(self, totals: Tensor) -> list[float]:
+        """`totals` (k,) on the host, and NonFiniteGradient if there was one since this was last asked."""
+        if self._on_host:
+            return totals.tolist()
+        numbers = fetched(torch.cat((totals.double(), self._bad.double()))).tolist()
+        bad = [name for name, is_bad in zip(self.parts, numbers[len(totals) :], strict=True) if is_bad]
+        if bad:
+            self._bad.zero_()
+            self._stopped.zero_()
+            raise NonFiniteGradient(bad[0])
+        return numbers[: len(totals)]
 
     def step(self) -> None:
         """Frozen networks stay bit for bit, whatever moments they had; so do the moments, for these would

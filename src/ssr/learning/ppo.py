@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import inf, isfinite
 
 import torch
@@ -23,6 +24,7 @@ from ssr.networks.gaussian import divergence, entropy, log_probability
 from ssr.terrain.settings import TERRAIN_TYPES
 
 VALUE_COEFFICIENT = 1.0  #: Table 9
+MEASURED = ("kl", "surrogate_loss", "value_loss", "clipped_share", "entropy")  #: of every minibatch
 
 MirrorLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Mean actions (2, b, A) of samples and of their mirror images, values (2, b) likewise, the samples' weights
@@ -95,8 +97,7 @@ def prepare(
     old_values = values[:, :-1].flatten(1)
     weight = rollout.valid.flatten().float()
     normalized = normalize(gain, weight, config.max_advantage, ranks)
-    scale = torch.tensor([weights[name] for name in streams], device=gain.device)
-    advantage = scale @ normalized
+    advantage = _constant(tuple(weights.values()), gain.device) @ normalized
     if config.same_spread:
         terrain = rollout.terrain_type.flatten()
         advantage = same_spread(advantage, weight, terrain, config.max_advantage, ranks)
@@ -118,6 +119,12 @@ def prepare(
         guide=rollout.guide.flatten(0, 1),
         gain=normalized,
     )
+
+
+@cache
+def _constant(numbers: tuple[float, ...], device: torch.device) -> Tensor:
+    """(k,) on the device, taken there once."""
+    return torch.tensor(numbers, device=device)
 
 
 def normalize(gain: Tensor, weight: Tensor, limit: float = inf, ranks: Ranks = ALONE) -> Tensor:
@@ -185,16 +192,15 @@ class PPO:
     def update(self, batch: Batch, std: Tensor, schedule: Schedule) -> dict[str, float]:
         """Several epochs over shuffled minibatches. std: (A,) of the policy that acted."""
         old_std = std.clone()
-        sums: dict[str, float] = {}
+        sums = torch.zeros(len(MEASURED), dtype=torch.float64, device=old_std.device)
         for _ in range(self.config.epochs):
             for index in self._minibatches(batch):
-                for name, value in self._step(batch, index, old_std, schedule):
-                    sums[name] = sums.get(name, 0.0) + value
+                sums += self._step(batch, index, old_std, schedule)
                 if "actor" not in self.optimizer.frozen:
                     self.actor.clamp_std_(*schedule.std_range)
-        steps = self.config.epochs * self.config.minibatches
-        metrics = {name: value / steps for name, value in sums.items()}
-        return metrics | {"learning_rate": self.optimizer.learning_rate}
+        means = sums / (self.config.epochs * self.config.minibatches)
+        *values, rate = self.optimizer.settle(torch.cat((means, self.optimizer.rate.view(1))))
+        return dict(zip(MEASURED, values, strict=True)) | {"learning_rate": rate}
 
     def _minibatches(self, batch: Batch) -> Iterator[Tensor]:
         """One epoch: which samples (m,) each minibatch learns from."""
@@ -207,9 +213,8 @@ class PPO:
         """Mean actions (sides · m, A) of a minibatch's samples and of their mirror images."""
         return self.actor(batch.observation[:, index].flatten(0, 1))
 
-    def _step(
-        self, batch: Batch, index: Tensor, old_std: Tensor, schedule: Schedule
-    ) -> list[tuple[str, float]]:
+    def _step(self, batch: Batch, index: Tensor, old_std: Tensor, schedule: Schedule) -> Tensor:
+        """One minibatch (m,); what is `MEASURED` of it, over all ranks."""
         config, b = self.config, len(index)
         sides = len(batch.observation)
         weight = batch.weight[index]
@@ -251,23 +256,15 @@ class PPO:
             outside = (((ratio[0] - 1.0).abs() > config.clip).float() * weight).sum()
             self.optimizer.extras[:4] = torch.stack((kl, surrogate.detach(), value_loss.detach(), outside))
         self.optimizer.backward(loss)
-        kl_mean, surrogate_mean, value_mean, outside_mean = self.optimizer.extras[:4].tolist()
+        measured = torch.cat((self.optimizer.extras[:4], spread.detach().view(1))).double()
         if "actor" not in self.optimizer.frozen:  # of a policy that stays, rounding would be taken for a step
-            self._adapt(kl_mean, schedule.desired_kl)
+            self._adapt(measured[0], schedule.desired_kl)
         self.optimizer.step()
-        return [
-            ("kl", kl_mean),
-            ("surrogate_loss", surrogate_mean),
-            ("value_loss", value_mean),
-            ("clipped_share", outside_mean),
-            ("entropy", float(spread.detach())),
-        ]
+        return measured
 
-    def _adapt(self, kl: float, desired: float) -> None:
-        """The learning rate falls where the policy moved too far and rises where it hardly moved."""
-        (least, most), rate = self.config.learning_rates, self.optimizer.learning_rate
-        if kl > 2.0 * desired:
-            rate /= 1.5
-        elif 0.0 < kl < 0.5 * desired:
-            rate *= 1.5
-        self.optimizer.learning_rate = min(max(rate, least), most)
+    def _adapt(self, kl: Tensor, desired: float) -> None:
+        """The learning rate falls where the policy moved too far and rises where it hardly moved. kl: ()
+        float64, of which the host is not told."""
+        (least, most), rate = self.config.learning_rates, self.optimizer.rate
+        rising = torch.where((kl > 0.0) & (kl < 0.5 * desired), rate * 1.5, rate)
+        self.optimizer.rate = torch.where(kl > 2.0 * desired, rate / 1.5, rising).clamp(least, most)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from ssr.learning.devices import fetched
 from ssr.task.transition import Observation, Transition
+
+Seen = tuple[Tensor, Tensor]
+"""Images (f, height, width) that some worlds saw, and for each step and world which one: (T, m)."""
 
 
 class FrameHistory:
@@ -88,9 +92,17 @@ class Picked:
         self._size = None
         return places
 
+    @staticmethod
+    def count(*several: Picked) -> None:
+        """Ask the device once how many rows each of them has."""
+        ends = fetched(torch.stack([one._end for one in several])).tolist()
+        for one, size in zip(several, ends, strict=True):
+            one._size = size
+
     def __len__(self) -> int:
         if self._size is None:
-            self._size = int(self._end)
+            Picked.count(self)
+        assert self._size is not None
         return self._size
 
     @property
@@ -113,27 +125,41 @@ class CameraFrames:
 
     def __init__(self, *, steps: int, num_envs: int, device: str = "cpu") -> None:
         self.index = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
-        self._frames = Picked(steps=steps, num_envs=num_envs, device=device)
+        self.frames = Picked(steps=steps, num_envs=num_envs, device=device)
 
     def begin(self) -> None:
-        self._frames.begin()
+        self.frames.begin()
 
     def put(self, t: int, depth: Tensor, fresh: Tensor) -> None:
         """Store the images of the worlds where `fresh`; the others still see their previous one."""
-        places = self._frames.put(t, depth, fresh)
+        places = self.frames.put(t, depth, fresh)
         self.index[t] = torch.where(fresh, places, self.index[t - 1] if t else 0)
 
     @property
     def images(self) -> Tensor:
         """(F, height, width) metres, each distinct frame once."""
-        return self._frames.rows
+        return self.frames.rows
 
-    def of(self, worlds: Tensor) -> tuple[Tensor, Tensor]:
-        """Images (f, height, width) that these worlds see, and the index (T, m) into them."""
-        seen = self.index[:, worlds]
-        chosen = torch.zeros(len(self.images), dtype=torch.bool, device=seen.device)
-        chosen[seen.flatten()] = True
-        return self.images[chosen], (chosen.cumsum(0) - 1)[seen]
+    def of(self, worlds: Tensor) -> Seen:
+        """What these worlds see."""
+        (seen,) = self.shared_out((worlds,))
+        return seen
+
+    def shared_out(self, split: Sequence[Tensor]) -> Iterator[Seen]:
+        """Likewise of each of several sets of worlds, none of which has a world twice: how many images each
+        has is asked in one go."""
+        at, images = self.index.device, self.images
+        owned = torch.full((self.index.shape[1],), len(split), device=at)  #: by which of the sets
+        for k, worlds in enumerate(split):
+            owned[worlds] = k
+        share = owned[self.frames.owners]
+        own = share == torch.arange(len(split), device=at).unsqueeze(1)  # (sets, images)
+        order = torch.argsort(share, stable=True)
+        begin = 0
+        for k, size in enumerate(fetched(own.sum(1)).tolist()):
+            index = (own[k].cumsum(0) - 1)[self.index[:, split[k]]]
+            yield images[order[begin : begin + size]], index
+            begin += size
 
 
 class Rollout:
@@ -211,6 +237,7 @@ class Rollout:
     def cut_states(self) -> tuple[Tensor, Tensor, Tensor] | None:
         """Step (k,), world (k,) and state reached (k, S) of every episode cut by time."""
         last = self._last
+        Picked.count(last, self.camera.frames)
         return (last.steps, last.owners, last.rows) if len(last) else None
 
     def nbytes(self) -> int:

@@ -281,8 +281,8 @@ class SSR:
         if self.average is not None:
             self.average.take_in()
         self.statistics.finish(rollout)
+        self.statistics.tally.add("std", std.mean(), 1.0)
         metrics |= self.statistics.tally.means(self.ranks)
-        metrics["std"] = float(std.mean())
         self._advance(metrics)
         self.t = 0
         return metrics

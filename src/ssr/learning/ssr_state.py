@@ -63,7 +63,7 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
         if part is not None:
             part.load_state_dict(state[name])
     torch.set_rng_state(state["random"].cpu())
-    if algorithm.hidden.is_cuda:
+    if algorithm.hidden.is_cuda and "random_cuda" in state:  # not if it was saved on a CPU
         torch.cuda.set_rng_state(state["random_cuda"].cpu(), algorithm.hidden.device)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ssr.learning.by_terrain import TerrainSums
+from ssr.learning.devices import fetched
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.symmetry.layout import Layout
@@ -160,7 +161,7 @@ def _on_host(values: list[Tensor | float]) -> Tensor:
     out = torch.tensor([0.0 if isinstance(x, Tensor) else x for x in values], dtype=torch.float64)
     tensors = {k: x for k, x in enumerate(values) if isinstance(x, Tensor)}
     if tensors:
-        out[list(tensors)] = torch.stack(list(tensors.values())).cpu()
+        out[list(tensors)] = fetched(torch.stack(list(tensors.values())))
     return out
 
 

@@ -7,7 +7,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from ssr import chance
 from ssr.learning.config import OptimizerConfig, StyleConfig
+from ssr.learning.devices import fetched
 from ssr.learning.moments import RunningNormalizer
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
@@ -26,7 +28,10 @@ class ReferenceMotion(Protocol):
     """Where reference windows come from; `ssr.motion.dataset.MotionDataset` is one."""
 
     def amp_windows(self, terrain_type: str, count: int, generator: torch.Generator) -> Tensor:
-        """(count, frames, F) raw AMP frames."""
+        """(count, frames, F) raw AMP frames, drawn where the generator is."""
+
+    def on(self, device: torch.device) -> ReferenceMotion:
+        """The same for generators of this device."""
 
 
 def style_reward(score: Tensor) -> Tensor:
@@ -104,13 +109,10 @@ class Style:
         device: str = "cpu",
     ) -> None:
         optimizer = optimizer or OptimizerConfig()
-        self.discriminators, self.reference, self.config, self.ranks = (
-            discriminators,
-            reference,
-            config,
-            ranks,
-        )
+        self.discriminators, self.config, self.ranks = discriminators, config, ranks
+        self.reference = reference.on(torch.device(device))
         self.groups, self.device = discriminators.count, device
+        self.names = TERRAIN_TYPES if self.groups > 1 else ("all",)
         self.normalizer = RunningNormalizer(frame_size, NORMALIZER_CLIP).to(device)
         self.mean = RecentMean(num_envs, frame_size, config.stride, device)
         self.frames = FrameHistory(
@@ -124,7 +126,7 @@ class Style:
         self.group = torch.zeros(steps, num_envs, dtype=torch.long, device=device)
         capacity = max(1, config.replay // ranks.size)
         self.replay = WindowReplay(self.groups, capacity, frame_size * WINDOW, device)
-        self.generator = torch.Generator().manual_seed(seed + 7919 * ranks.rank)
+        self.generator = torch.Generator(device).manual_seed(seed + 7919 * ranks.rank)
         self.optimizer = FlatAdam(
             {"discriminators": discriminators},
             learning_rate=optimizer.learning_rate,
@@ -146,10 +148,13 @@ class Style:
         worlds = torch.arange(self.group.shape[1], device=self.device)
         windows = self.frames.windows(worlds).flatten(0, 1)
         group = self.group.flatten()
-        scores = self.discriminators.score(self._normalized(windows), group)
-        for k in range(self.groups):
-            kept = ((group == k) & valid.flatten()).nonzero().squeeze(1)
-            self.replay.put(k, windows[kept].flatten(1))
+        own = group == torch.arange(self.groups, device=self.device).unsqueeze(1)
+        counts, kept = fetched(torch.stack((own.sum(1), (own & valid.flatten()).sum(1)))).tolist()
+        scores = self.discriminators.score(self._normalized(windows), group, counts)
+        order, begin = torch.argsort(torch.where(valid.flatten(), group, self.groups), stable=True), 0
+        for k, count in enumerate(kept):
+            self.replay.put(k, windows[order[begin : begin + count]].flatten(1))
+            begin += count
         self.frames.carry()
         return style_reward(scores).view_as(self.group)
 
@@ -166,9 +171,9 @@ class Style:
             # A terrain type that no world stands on has no windows, and its zeros must not be learned from.
             active = self.replay.fill > 0
             if update == 0:
-                self.normalizer.update(
-                    torch.cat((policy[active], reference[active])).flatten(0, 2), self.ranks
-                )
+                both = torch.cat((policy, reference))
+                counted = active.repeat(2).repeat_interleave(size * frames)
+                self.normalizer.update(both.flatten(0, 2), self.ranks, counted)
             loss, of_reference, of_policy = discriminator_loss(
                 self.discriminators,
                 self._normalized(reference),
@@ -181,22 +186,21 @@ class Style:
             totals += torch.stack((loss, of_reference, of_policy)).detach() / self.config.updates
         sharing = self.ranks.sum_(active.float())  # ranks that have windows; the others learned nothing
         totals = self.ranks.sum_(totals * active) / sharing.clamp_min(1.0)
-        active = sharing > 0
-        names = TERRAIN_TYPES if self.groups > 1 else ("all",)
-        metrics = {"discriminator_loss": float(totals[0][active].mean())}
-        for k, name in enumerate(names):
-            if not bool(active[k]):
-                continue
-            metrics[f"score_reference/{name}"] = float(totals[1, k])
-            metrics[f"score_policy/{name}"] = float(totals[2, k])
+        mean = totals[0].sum() / (sharing > 0).sum()
+        told = self.optimizer.settle(torch.cat((mean.view(1), sharing, totals[1], totals[2])))
+        by_group = zip(*(told[1 + k * self.groups :][: self.groups] for k in range(3)), strict=True)
+        metrics = {"discriminator_loss": told[0]}
+        for name, (learned, real, own) in zip(self.names, by_group, strict=True):
+            if learned > 0.0:
+                metrics |= {f"score_reference/{name}": real, f"score_policy/{name}": own}
         return metrics
 
     def _reference(self, group: int, count: int) -> Tensor:
         if self.groups > 1:
-            return self.reference.amp_windows(TERRAIN_TYPES[group], count, self.generator).to(self.device)
+            return self.reference.amp_windows(TERRAIN_TYPES[group], count, self.generator)
         share = -(-count // len(TERRAIN_TYPES))
         mixed = [self.reference.amp_windows(name, share, self.generator) for name in TERRAIN_TYPES]
-        return torch.cat(mixed)[:count].to(self.device)
+        return torch.cat(mixed)[:count]
 
     def state_dict(self) -> dict[str, object]:
         return {
@@ -214,4 +218,4 @@ class Style:
         self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
         self.frames.frames[: self.frames.past] = state["frames"]  # type: ignore[assignment]
         self.mean.frames.copy_(state["recent"])  # type: ignore[arg-type]
-        self.generator.set_state(state["generator"].cpu())  # type: ignore[attr-defined]
+        chance.restore(self.generator, state["generator"])  # type: ignore[arg-type]

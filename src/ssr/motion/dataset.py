@@ -16,6 +16,7 @@ from ssr.errors import UserError, unknown
 from ssr.motion import store
 from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.frames import STRIDE, WINDOW, amp_frames, blend, smoothed, support_height
+from ssr.motion.resident_windows import ResidentWindows
 from ssr.motion.speeds import SpeedDraw, commanded
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
@@ -175,6 +176,17 @@ class MotionDataset:
             columns = {c: (s, self.starts[c], self.speeds[c]) for c, s in shares.items()}
             self._draws[key] = SpeedDraw.of(columns)
         return self._draws[key]
+
+    def window_draw(self, terrain_type: str) -> SpeedDraw:
+        """How first frames of windows are drawn."""
+        return self._drawn_by(self.shares(terrain_type))
+
+    def on(self, device: torch.device) -> MotionDataset | ResidentWindows:
+        """What draws the same windows by generators of this device."""
+        if device.type == "cpu":
+            return self
+        draws = {name: self.window_draw(name).to(device) for name in TERRAIN_TYPES}
+        return ResidentWindows(frames=self.frames.to(device), draws=draws, stride=self.stride)
 
     def start_draw(self, terrain_type: str) -> SpeedDraw:
         """How frames to start from are drawn, from the type's flat-ground motions."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -31,11 +33,20 @@ class Discriminators(nn.Module):
         """(count,) sum of squares of each one's parameters."""
         return torch.stack([p.square().flatten(1).sum(1) for p in self.parameters()]).sum(0)
 
-    def score(self, windows: Tensor, which: Tensor) -> Tensor:
-        """Each window by its own discriminator: (n, window) and indices (n,) → scores (n,)."""
+    def score(self, windows: Tensor, which: Tensor, counts: Sequence[int] | None = None) -> Tensor:
+        """Each window by its own discriminator: (n, window) and indices (n,) → scores (n,).
+
+        counts: how many windows each one has, if that is known; a device would be waited for.
+        """
+        numbers = torch.arange(self.count, device=which.device)
+        if counts is None:
+            counts = (which == numbers.unsqueeze(1)).sum(1).tolist()
+        known = (which >= 0) & (which < self.count)
+        order = torch.argsort(torch.where(known, which, self.count), stable=True)
         scores = windows.new_full((len(windows),), float("nan"))  # an index without a discriminator shows
-        for k in range(self.count):
-            rows = torch.nonzero(which == k).squeeze(-1)
+        begin = 0
+        for k, count in enumerate(counts):
+            rows, begin = order[begin : begin + count], begin + count
             judged = self.networks.single(k, windows.index_select(0, rows)).squeeze(-1)
             scores = scores.index_copy(0, rows, judged.to(scores.dtype))
         return scores

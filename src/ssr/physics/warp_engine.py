@@ -188,7 +188,7 @@ class WarpSimulator:
 
     @property
     def overflows(self) -> int:
-        return int(self._overflows.numpy()[0])
+        return int(bridge.tensor(self._overflows))
 
     # ---- reading ----------------------------------------------------------------------------------------
 

@@ -17,12 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr import chance
 from ssr.errors import UserError
 from ssr.physics.readout import Reading
 from ssr.physics.simulator import Dynamics, ResetPose
 from ssr.physics.world import PhysicsConfig
 from ssr.task import starts
 from ssr.task.env import TraversalEnv
+from ssr.task.frames import to_yaw
 from ssr.task.observations import remember
 from ssr.task.randomization import PUSH_INTERVAL, draw_dynamics
 from ssr.task.rewards import Limits
@@ -31,6 +33,9 @@ from ssr.task.transition import Observation
 from ssr.terrain.field import TerrainField
 from ssr.terrain.settings import LEVELS
 from ssr.terrain.tile import LooseBox
+from ssr.vision.heightmap import CLIP
+from ssr.vision.mounting import constant
+from ssr.vision.scan import SCALE, scan_offsets
 
 
 class ResidentEnv(TraversalEnv):
@@ -96,6 +101,13 @@ class ResidentEnv(TraversalEnv):
     def bad_actions(self, count: int) -> None:
         if count:
             self._bad[1] = count
+
+    def set_bootstrap(self, value: float) -> None:
+        """Weights go to the device here, and not in a step."""
+        if hasattr(self, "bootstrap") and value == self.bootstrap:
+            return
+        super().set_bootstrap(value)
+        self._weights.on(self.device)
 
     def set_ramp(self, value: float) -> None:
         """Also draws the reserve of dynamics that new episodes take from."""
@@ -218,6 +230,15 @@ class ResidentEnv(TraversalEnv):
             return torch.zeros(self.num_envs, 0, device=self.device)
         return (self.imitation.soon - self.default) / self.action_scale
 
+    def _scan(self) -> Tensor:
+        if not self.scanning:
+            return torch.zeros(self.num_envs, 0, device=self.device)
+        state: Any = self.simulator.readout.reading
+        base, offsets = state.base_position, constant(scan_offsets().ravel().tolist(), state.yaw).view(-1, 2)
+        points = base[:, None, :2] + to_yaw(-state.yaw, offsets.expand(self.num_envs, -1, -1))
+        top = base[:, 2] + (self.robot.base_height_offset - self.robot.base_height_target)
+        return SCALE * (top.unsqueeze(1) - self.field.heights(points)).clamp(-CLIP, CLIP)
+
     def _draw(self, *shape: int) -> Tensor:
         """Uniform in [0, 1), (n, *shape)."""
         return torch.rand(self.num_envs, *shape, generator=self.generator, device=self.device)
@@ -239,7 +260,7 @@ class ResidentEnv(TraversalEnv):
         reserve = {name: state[f"reserve.{name}"].to(self.device) for name in vars(self.simulator.reserve)}
         self.simulator.prepare(Dynamics(**reserve))
         self._turn = int(state["turn"])
-        self.generator.set_state(state["generator"])  # which drew a reserve meanwhile
+        chance.restore(self.generator, state["generator"])  # which drew a reserve meanwhile
 
 
 def _column(chosen: Tensor, like: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr import chance
 from ssr.physics.simulator import Dynamics
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def restore(env: TraversalEnv, state: dict[str, Tensor]) -> None:
         member.load_state_dict(_under(state, part))
     drawn = {k: v.to(env.device, copy=True) for k, v in _under(state, "dynamics").items()}
     env.set_dynamics(Dynamics(**drawn))
-    env.generator.set_state(state["generator"])
+    chance.restore(env.generator, state["generator"])
     ramp, bootstrap, bad = state["scalars"].tolist()
     env.set_ramp(ramp)
     env.set_bootstrap(bootstrap)
