@@ -40,6 +40,27 @@ def test_lines_have_their_colour_with_and_without_shadows(screen) -> None:
     np.testing.assert_allclose(drawn[60, 20], (51, 102, 153), atol=4)
 
 
+def test_lines_that_stay_are_drawn_like_new_ones_and_others_replace_them(screen) -> None:
+    def line(y: float) -> Lines:
+        ends = np.array([[[-3.0, y, 0.01], [3.0, y, 0.01]]])
+        return Lines(ends=ends, colour=(0.1, 0.1, 0.1, 1.0), width=6.0)
+
+    here, disc = line(0.0), Disc(position=(0, 0.6, 0.01), radius=0.2, colour=(1, 0, 0, 1))
+    fresh = screen(here, disc)
+    assert np.array_equal(screen(here, disc), fresh)
+    assert not np.array_equal(screen(line(0.3), disc), fresh)
+    assert np.array_equal(screen(here, disc), fresh)
+    assert not np.array_equal(screen(disc), fresh)
+
+
+def test_the_floor_of_a_gap_is_seen() -> None:
+    """By the onlooker of films, 16° above the ground: its far edge is not behind the near rim."""
+    tile = make_tile("gap", level=12)
+    width, depth = tile.setting
+    across = width / np.cos(np.radians(seen_from(tile)))
+    assert across * np.tan(np.radians(16.0)) > depth
+
+
 @pytest.mark.parametrize("kind", ["stairs_up", "stairs_down", "platform"])
 def test_the_onlooker_stands_where_risers_face_and_light_falls_from_the_side(kind: str) -> None:
     tile = make_tile(kind, level=12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,6 +38,21 @@ def test_links_stand_where_physics_has_them(scene: Scene, world: PlayWorld) -> N
 def test_every_shape_of_the_robot_is_drawn(scene: Scene, world: PlayWorld) -> None:
     nodes = {link.name for link in scene.links}
     assert {f"/world/robot/{shape.link}" for shape in world.env.robot.shapes} == nodes
+
+
+def test_on_a_telephone_the_whole_robot_stands_above_the_panel(scene: Scene) -> None:
+    """Which covers the lower 60 % of the page."""
+    camera = SimpleNamespace(aspect=390 / 844, position=None, look_at=None)
+    scene._welcome(SimpleNamespace(camera=camera))
+    ahead = np.subtract(camera.look_at, camera.position)
+    ahead /= np.linalg.norm(ahead)
+    up = np.array([0.0, 0.0, 1.0]) - ahead[2] * ahead
+    up /= np.linalg.norm(up)
+    soles = np.array([0.0, 0.0, -scene.robot.standing_height])  # the base is the scene's middle
+    for point in (soles, -soles):
+        seen = point - camera.position
+        height = (seen @ up) / (seen @ ahead) / np.tan(scene.server.initial_camera.fov / 2)
+        assert 0.2 < height < 1.0  # of the page's half, from its middle
 
 
 @pytest.mark.parametrize("view", ["follow", "follow and turn"])

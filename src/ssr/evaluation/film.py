@@ -41,7 +41,7 @@ GOOD, BAD = (0.0, 0.62, 0.45), (0.85, 0.1, 0.1)  #: footholds with and without e
 CALM = 0.4  #: s over which the onlooker's height is smoothed
 MIDDLE = 0.33  #: of the standing height: how far below the base the picture's middle lies
 SHADOW = 0.09  #: m, radius of what marks the ground under a foot where no shadow is drawn
-SIGHT = 9.0  #: m before and behind the robot in which lines are drawn
+SIGHT = 10.0  #: m before and behind the robot in which lines are drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,19 +116,21 @@ def record(
     )
 
 
-def frames(take: Take, steps: Iterable[int], *, fine: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Onlooker's (480, 860, 3) and robot's (480, 480, 3) pictures at these control steps."""
+def frames(
+    take: Take, steps: Iterable[int], *, fine: bool, width: int = WIDE
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Onlooker's (480, width, 3) and robot's (480, 480, 3) pictures at these control steps."""
     spec = build_world(take.robot, len(take.tile.boxes), loose=take.tile.loose)
     show_tile(spec, take.tile)
-    dress(spec, width=WIDE, height=SIDE, fine=fine, over=float(take.qpos[:, 0].mean()))
+    dress(spec, width=width, height=SIDE, fine=fine, over=float(take.qpos[:, 0].mean()))
     model = spec.compile()
     data = mujoco.MjData(model)
     scale, azimuth = take.robot.standing_height, seen_from(take.tile)
-    heights, lines = _smooth(take.qpos[:, 2], CALM / take.period), drawn_lines(take.tile)
+    heights, lines = _smooth(take.qpos[:, 2], CALM / take.period), _LinesNear(drawn_lines(take.tile))
     feet = [data.site(f"{side}_sole").xpos for side in ("right", "left")]
     places = _Places.of(take)
     eye, seen = np.empty(0), -1
-    with Offscreen(model, width=WIDE, height=SIDE) as picture:
+    with Offscreen(model, width=width, height=SIDE) as picture:
         for step in steps:
             data.qpos[:] = take.qpos[step]
             mujoco.mj_kinematics(model, data)
@@ -136,7 +138,7 @@ def frames(take: Take, steps: Iterable[int], *, fine: bool) -> Iterator[tuple[np
             x, y = data.qpos[:2]
             middle = (x + 0.2 * scale, y, heights[step] - MIDDLE * scale)
             camera = onlooker(middle, 4.2 * scale, azimuth, -16.0)
-            marks: list[Disc | Lines] = [*(_near(x, every) for every in lines), *_marks(take, places, step)]
+            marks: list[Disc | Lines] = [*lines.at(x), *_marks(take, places, step)]
             if not fine:
                 below = _on_the_ground(take, np.array(feet)[:, :2])
                 marks += [_disc(place, SHADOW, (0.0, 0.0, 0.0, 0.3)) for place in below]
@@ -152,10 +154,25 @@ def _smooth(values: np.ndarray, width: float) -> np.ndarray:
     return np.convolve(np.pad(values, reach, mode="edge"), weights / weights.sum(), mode="valid")
 
 
-def _near(x: float, lines: Lines) -> Lines:
-    """The lines that lie, in part, within sight of x."""
-    ends = lines.ends[..., 0]
-    return replace(lines, ends=lines.ends[(ends.max(axis=1) > x - SIGHT) & (ends.min(axis=1) < x + SIGHT)])
+class _LinesNear:
+    """Those of all lines that lie, in part, within sight; chosen anew for every metre only."""
+
+    def __init__(self, lines: Iterable[Lines]) -> None:
+        self._all = tuple(lines)
+        self._choose(0)
+
+    def at(self, x: float) -> tuple[Lines, ...]:
+        if round(x) != self._metre:
+            self._choose(round(x))
+        return self._near
+
+    def _choose(self, x: int) -> None:
+        spans = [(lines, lines.ends[..., 0]) for lines in self._all]
+        self._metre = x
+        self._near: tuple[Lines, ...] = tuple(
+            replace(lines, ends=lines.ends[(ends.max(axis=1) > x - SIGHT) & (ends.min(axis=1) < x + SIGHT)])
+            for lines, ends in spans
+        )
 
 
 def _same_image(take: Take, one: int, other: int) -> bool:
@@ -222,8 +239,9 @@ def save(
             (WIDE + SIDE, SIDE),
             fps=1.0 / (EVERY * take.period),
             quality=None,
+            codec="libx264",  # named, or every film begins with a search for encoders
             macro_block_size=4,
-            output_params=["-preset", "superfast", "-crf", "27"],
+            output_params=["-preset", "ultrafast", "-crf", "27"],
         )
         writer.send(None)
         picture, shown = np.empty((SIDE, WIDE + SIDE, 3), dtype=np.uint8), None
@@ -239,9 +257,10 @@ def save(
         finally:
             writer.close()
     chosen = np.linspace(0, len(steps) - 1, min(PANELS, len(steps))).round().astype(int) * EVERY
+    fine_frames = frames(take, chosen, fine=True, width=SIDE)
     panels = [
         (seen, eye, f"{step * take.period:.1f} s")
-        for step, (seen, eye) in zip(chosen, frames(take, chosen, fine=True), strict=True)
+        for step, (seen, eye) in zip(chosen, fine_frames, strict=True)
     ]
     save_strip(panels, take.depth is not None, strip)
     return film, strip
@@ -258,17 +277,22 @@ def _captioned(take: Take, seen: np.ndarray, step: int) -> np.ndarray:
     text = f"{take.title}   {step * take.period:5.2f} s   {moved:5.2f} m"
     if take.fell and step >= len(take.qpos) - EVERY:
         text += "   fell"
-    ImageDraw.Draw(picture).text((14, 10), text, fill=(20, 30, 40), font=_font(17))
+    _write(picture, (14, 10), text)
     return np.asarray(picture)
 
 
 def _labelled(take: Take, eye: np.ndarray) -> np.ndarray:
     picture = Image.fromarray(eye)
     label = "what the robot sees: depth" if take.depth is not None else "this policy is blind"
-    ImageDraw.Draw(picture).text(
-        (12, 10), label, fill="white", font=_font(17), stroke_width=2, stroke_fill=(20, 30, 40)
-    )
+    _write(picture, (12, 10), label)
     return np.asarray(picture)
+
+
+def _write(picture: Image.Image, place: tuple[int, int], text: str) -> None:
+    """In white with a dark rim, to be read on any ground."""
+    ImageDraw.Draw(picture).text(
+        place, text, fill="white", font=_font(17), stroke_width=2, stroke_fill=(20, 30, 40)
+    )
 
 
 def save_strip(panels: list[tuple[np.ndarray, np.ndarray, str]], sees: bool, path: Path) -> None:
@@ -276,8 +300,8 @@ def save_strip(panels: list[tuple[np.ndarray, np.ndarray, str]], sees: bool, pat
     rows = 2 if sees else 1
     sheet = Image.new("RGB", (len(panels) * PANEL, rows * PANEL), "white")
     font = _font(14)
-    left = (WIDE - SIDE) // 2
     for k, (seen, eye, label) in enumerate(panels):
+        left = (seen.shape[1] - SIDE) // 2
         middle = Image.fromarray(seen[:, left : left + SIDE]).resize((PANEL, PANEL))
         ImageDraw.Draw(middle).text((6, 4), label, fill=(20, 30, 40), font=font)
         sheet.paste(middle, (k * PANEL, 0))

@@ -20,4 +20,4 @@ def depth_picture(depth: np.ndarray, near: float, far: float, side: int) -> np.n
     share = np.clip((depth - near) / (far - near), 0.0, 1.0)
     colours = _palette()[(255 * share).round().astype(np.intp)]
     rows, columns = (np.arange(side) * pixels // side for pixels in depth.shape)
-    return colours[rows][:, columns]
+    return colours[:, columns][rows]

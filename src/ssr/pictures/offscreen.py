@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import os
 import subprocess
 import sys
@@ -111,26 +112,39 @@ class Offscreen:
         # MuJoCo chose its context class when it was imported, perhaps for a screen that is not there.
         gl_context.GLContext = importlib.import_module(f"mujoco.{backend}").GLContext
         self.renderer = mujoco.Renderer(model, height=height, width=width)
+        self._lines: list[Lines] = []  #: drawn last
+        self._lines_at = (0, 0)  #: where they lie among the scene's shapes: from, to
         # A light with shadows adds a drawing to that of the others; lines, which know no light, are in both.
         self._times_drawn = 1 + int(model.light_castshadow.sum())
 
     def frame(
         self, data: mujoco.MjData, camera: mujoco.MjvCamera | str, marks: Sequence[Disc | Lines] = ()
     ) -> np.ndarray:
-        """(height, width, 3) uint8, with `marks` drawn in."""
+        """(height, width, 3) uint8, with `marks` drawn in; lines of the frame before, the same objects, are
+        next to free."""
         self.renderer.update_scene(data, camera)
+        self._rule([mark for mark in marks if isinstance(mark, Lines)])
         for mark in marks:
             if isinstance(mark, Disc):
                 size = np.array([mark.radius, DISC_HEIGHT, 0.0])
                 self._add(mujoco.mjtGeom.mjGEOM_CYLINDER, mark.colour, size, np.array(mark.position))
-                continue
-            *shade, opacity = mark.colour
+        return self.renderer.render()
+
+    def _rule(self, lines: list[Lines]) -> None:
+        scene = self.renderer.scene
+        first = scene.ngeom
+        same = len(lines) == len(self._lines) and all(map(operator.is_, lines, self._lines))
+        if same and first == self._lines_at[0]:  # a scene that is updated leaves what lies behind it alone
+            scene.ngeom = self._lines_at[1]
+            return
+        for drawn in lines:
+            *shade, opacity = drawn.colour
             colour = (*(part / self._times_drawn for part in shade), opacity)
-            for start, end in mark.ends.astype(np.float64):
+            for start, end in drawn.ends.astype(np.float64):
                 line = self._add(mujoco.mjtGeom.mjGEOM_LINE, colour, NOWHERE, NOWHERE)
                 if line is not None:
-                    mujoco.mjv_connector(line, mujoco.mjtGeom.mjGEOM_LINE, mark.width, start, end)
-        return self.renderer.render()
+                    mujoco.mjv_connector(line, mujoco.mjtGeom.mjGEOM_LINE, drawn.width, start, end)
+        self._lines, self._lines_at = lines, (first, scene.ngeom)
 
     def _add(
         self,

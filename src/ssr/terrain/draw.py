@@ -22,6 +22,7 @@ APART = 0.001  #: m between the cut sides of one box and the next
 ROBOT_HEIGHT, ROBOT_RADIUS = 1.2, 0.15  #: of the upright capsule that marks the start and gives the scale
 RENDER_SIZE = (1400, 560)
 LIFT = 0.003  #: m above the ground, of lines
+PIT = 0.2  #: m below the start, from which on ground counts as one
 RULED = 0.9  #: m; on smaller surfaces a ruling would only confuse
 EDGE, RULING = (0.12, 0.15, 0.19, 1.0), (0.80, 0.82, 0.85, 1.0)
 LOOSE, GRASS, SLIPPERY = (0.72, 0.53, 0.32, 1.0), (0.36, 0.58, 0.25, 1.0), (0.63, 0.83, 0.89, 1.0)
@@ -120,8 +121,11 @@ def _camera(tile: Tile):
 
 def seen_from(tile: Tile) -> float:
     """Azimuth (degrees) of an onlooker who sees the risers: from behind the start where the tile climbs, else
-    from its far end."""
-    return 125.0 if tile.end_height < 0 else 55.0
+    from its far end; along a gap, whose floor is hidden from everybody else."""
+    if tile.end_height < 0:
+        return 125.0
+    sunk = tile.heights(np.stack([_sample(tile), np.zeros_like(_sample(tile))], axis=-1)).min() < -PIT
+    return 80.0 if sunk else 55.0
 
 
 def drawn_lines(tile: Tile) -> list[Lines]:

@@ -74,8 +74,8 @@ class Scene:
         """On a telephone the panel covers the lower part: the robot goes above it, further away."""
         if client.camera.aspect < UPRIGHT:
             reach = self.robot.standing_height
-            client.camera.position = (-3.4 * reach, -4.4 * reach, 0.6 * reach)
-            client.camera.look_at = (0.3 * reach, 0.3 * reach, -1.5 * reach)
+            client.camera.position = (-4.4 * reach, -5.7 * reach, 0.8 * reach)
+            client.camera.look_at = (0.3 * reach, 0.3 * reach, -2.3 * reach)
 
     # ---- building ---------------------------------------------------------------------------------------
 
