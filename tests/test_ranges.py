@@ -24,6 +24,7 @@ READ_FROM_FILES = (
     "ssr.robots.spec",
     "ssr.robots.description",
     "ssr.learning.recipe",
+    "ssr.study.plan",
 )
 
 

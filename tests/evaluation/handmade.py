@@ -61,3 +61,16 @@ def handmade(count: int = 3, **changes: object) -> Trials:
         "stance_peak": none,
     }
     return Trials(**(values | changes))  # type: ignore[arg-type]
+
+
+def stepping(*steps: tuple[int, int, float], count: int = 1) -> dict:
+    """Footholds as (trial, foot, x)."""
+    trial, foot, x = (np.array(column) for column in zip(*steps, strict=True))
+    return {
+        "foothold_trial": trial.astype(np.int32),
+        "foothold_foot": foot.astype(np.int8),
+        "foothold_step": np.arange(len(x), dtype=np.int16),
+        "foothold_position": np.stack([x, np.zeros(len(x))], axis=1).astype(np.float32),
+        "foothold_yaw": np.zeros(len(x), dtype=np.float32),
+        "foothold_support": np.ones(len(x), dtype=np.float32),
+    }

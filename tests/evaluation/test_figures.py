@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from handmade import handmade
+from handmade import handmade, stepping
 
 from ssr.evaluation import places
 from ssr.evaluation.conditions import Conditions
@@ -16,19 +16,6 @@ from ssr.learning.run_directory import METRICS
 from ssr.terrain.registry import kind_named
 
 RIGHT, LEFT = 0, 1
-
-
-def stepping(*steps: tuple[int, int, float], count: int = 1) -> dict:
-    """Footholds as (trial, foot, x)."""
-    trial, foot, x = (np.array(column) for column in zip(*steps, strict=True))
-    return {
-        "foothold_trial": trial.astype(np.int32),
-        "foothold_foot": foot.astype(np.int8),
-        "foothold_step": np.arange(len(x), dtype=np.int16),
-        "foothold_position": np.stack([x, np.zeros(len(x))], axis=1).astype(np.float32),
-        "foothold_yaw": np.zeros(len(x), dtype=np.float32),
-        "foothold_support": np.ones(len(x), dtype=np.float32),
-    }
 
 
 def test_densities_hold_all_footholds() -> None:

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "course": "a walk of 1.3 km over mixed terrain, and what happened where",
     "eyes": "what a policy sees, and whether its feet follow",
     "compare": "the same tables and figures for several runs side by side",
+    "study": "the paper's comparison: methods × seeds, trained, tried and drawn",
     "film": "a film and a film strip of a policy on a terrain",
     "play": "watch and steer a policy in the browser",
     "export": "write a run's policy as ONNX, with its contract",

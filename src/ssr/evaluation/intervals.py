@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan, sqrt
 
 import numpy as np
 
 Z = 1.959964  #: normal quantile of a two-sided 95 % interval
+#: the same of Student's t with 1, 2, … degrees of freedom
+STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +77,28 @@ def pooled_rate(successes: np.ndarray, counts: np.ndarray) -> Estimate:
         error = _standard_error(successes[held], counts[held], rate)
         effect = max(1.0, error**2 / independent)
     return wilson(rate * total / effect, total / effect)
+
+
+def over_seeds(values: Sequence[float], bounds: tuple[float, float] = (-inf, inf)) -> Estimate:
+    """Mean of one number per training run, as Student's t has it: another seed's run is another sample.
+
+    One run says nothing about another: its interval is unknown.
+    """
+    if not values:
+        return UNKNOWN
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Estimate(value=mean, low=nan, high=nan)
+    std = float(np.std(values, ddof=1))
+    half = student(len(values) - 1) * std / sqrt(len(values))
+    return Estimate(value=mean, low=max(bounds[0], mean - half), high=min(bounds[1], mean + half), std=std)
+
+
+def student(freedom: int) -> float:
+    """Quantile of a two-sided 95 % interval of Student's t; beyond the table by its expansion."""
+    if freedom <= len(STUDENT):
+        return STUDENT[freedom - 1]
+    return Z + (Z**3 + Z) / (4 * freedom) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
 
 
 def _standard_error(sums: np.ndarray, counts: np.ndarray, mean: float) -> float:

@@ -117,14 +117,14 @@ def write(results: Sequence[Results], path: Path | None = None, readings: Sequen
 def write_eyes(eyes: Eyes, folder: Path) -> Path:
     """The page about a policy's eyes alone."""
     return _put(
-        folder / PAGE, _document(f"{eyes.name} – eyes", f"<h1>{escape(eyes.name)}</h1>{chapter(eyes)}")
+        folder / PAGE, document(f"{eyes.name} – eyes", f"<h1>{escape(eyes.name)}</h1>{chapter(eyes)}")
     )
 
 
 def write_stress(record: StressRecord, folder: Path) -> Path:
     """The page about stress alone."""
     body = f"<h1>{escape(record.name)}</h1>{stress_chapter(record)}"
-    return _put(folder / "stress.html", _document(f"{record.name} – stress", body))
+    return _put(folder / "stress.html", document(f"{record.name} – stress", body))
 
 
 def write_course(name: str, logs: Sequence[HikeLog], folder: Path, strip: Path | None) -> Path:
@@ -133,7 +133,7 @@ def write_course(name: str, logs: Sequence[HikeLog], folder: Path, strip: Path |
     if strip is not None:
         data = base64.b64encode(strip.read_bytes()).decode()
         shown = f"<div class='scroll'><img style='max-width:none' src='data:image/png;base64,{data}'></div>"
-    return _put(folder / "course.html", _document(f"{name} – the course", hike_body(name, logs, shown)))
+    return _put(folder / "course.html", document(f"{name} – the course", hike_body(name, logs, shown)))
 
 
 def _put(target: Path, text: str) -> Path:
@@ -160,10 +160,11 @@ def page(results: Sequence[Results], readings: Sequence[Results] = ()) -> str:
         stress = curves.of_policy(result.run, result.policy)
         if stress is not None:
             parts.append(stress_chapter(stress, f" – {result.name}" if several else ""))
-    return _document(f"{title} – evaluation", "\n".join(part for part in parts if part))
+    return document(f"{title} – evaluation", "\n".join(part for part in parts if part))
 
 
-def _document(title: str, body: str) -> str:
+def document(title: str, body: str) -> str:
+    """A whole page, with its style in it."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"

@@ -28,7 +28,7 @@ from ssr.task.touchdowns import TouchdownRules
 PARTS = (
     *("robots", "terrain", "physics", "vision", "task", "symmetry", "networks"),
     *("learning/foothold.py", "learning/ssr_policy.py", "learning/style.py", "learning/style_judge.py"),
-    *("learning/moments.py", "motion/frames.py"),
+    *("learning/moments.py", "motion/frames.py", "baselines"),
     *("evaluation/conditions.py", "evaluation/footholds.py"),
     *("evaluation/gait.py", "evaluation/paid_style.py", "evaluation/ramps.py", "evaluation/waypoints.py"),
     "evaluation/stress",

@@ -40,6 +40,7 @@ from ssr.learning.config import TrainConfig
 from ssr.learning.metric_names import require_metric
 from ssr.learning.presets import Difference, get, with_setting
 from ssr.ranges import OutOfRange, Seed, Within, settings
+from ssr.toml_table import TomlTable
 
 NOTHING = "nothing"  #: what a stage starts from that has new weights
 SUFFIX = ".toml"
@@ -195,15 +196,15 @@ def read(text: str, name: str, seed: int | None = None) -> Recipe:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"Recipe {name} is not valid TOML: {error}.") from error
-    top = _Table(content, f"Recipe {name}")
+    top = TomlTable(content, f"Recipe {name}")
     base = presets.preset(top.take("preset", str))
     given = top.take("seed", int, base.seed)
     base = replace(base, seed=given if seed is None else seed)
     about = top.take("about", str, "")
-    common = _differences(top)
+    common = differences_of(top)
     stages: list[Stage] = []
     for entry in top.take("stage", list):
-        stages.append(_stage(_Table(entry, f"Recipe {name}, stage"), base, common, stages))
+        stages.append(_stage(TomlTable(entry, f"Recipe {name}, stage"), base, common, stages))
     top.require_empty()
     if not stages:
         raise UserError(f"Recipe {name} has no stages. Give at least one [[stage]].")
@@ -211,7 +212,7 @@ def read(text: str, name: str, seed: int | None = None) -> Recipe:
 
 
 def _stage(
-    table: _Table,
+    table: TomlTable,
     base: TrainConfig,
     common: tuple[Difference, ...],
     before: Sequence[Stage],
@@ -224,7 +225,7 @@ def _stage(
     start = table.take("from", str, known[-1] if known else NOTHING)
     if start not in (*known, NOTHING):
         raise unknown(f"start of {table.where}", start, [*known, NOTHING])
-    differences = (*common, *_differences(table))
+    differences = (*common, *differences_of(table))
     config = base
     for difference in differences:
         config = _changed(config, difference.setting, difference.value, table.where)
@@ -254,10 +255,11 @@ def _stage(
     return stage
 
 
-def _differences(table: _Table) -> tuple[Difference, ...]:
+def differences_of(table: TomlTable) -> tuple[Difference, ...]:
+    """The entries of its `differences`."""
     found = []
     for entry in table.take("differences", list, []):
-        row = _Table(entry, f"{table.where}, difference")
+        row = TomlTable(entry, f"{table.where}, difference")
         setting = row.take("setting", str)
         row.where += f" {setting}"
         found.append(Difference(setting, row.take("value", object), row.take("reason", str)))
@@ -322,32 +324,3 @@ def _require_same_networks(config: TrainConfig, start: Stage, where: str) -> Non
         different.insert(0, "algorithm")
     for part in different[:1]:
         raise UserError(f"{where}: {part} is not that of {start.name}, whose weights it starts from.")
-
-
-class _Table:
-    """A TOML table that is taken apart entry by entry; what is left over was not understood."""
-
-    def __init__(self, content: Any, where: str) -> None:
-        if not isinstance(content, dict):
-            raise UserError(f"{where}: expected a table, got {content!r}.")
-        self.content, self.where = dict(content), where
-
-    def take(self, name: str, kind: type, default: Any = None) -> Any:
-        if name not in self.content:
-            if default is None:
-                raise UserError(f"{self.where}: `{name}` is missing.")
-            return default
-        value = self.content.pop(name)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise UserError(f"{self.where}: `{name}` is {value!r}, expected {kind.__name__}.")
-        return value
-
-    def count(self, name: str, default: int | None = None) -> int:
-        value = self.take(name, int, default)
-        if value < 1:
-            raise UserError(f"{self.where}: `{name}` is {value!r}, expected a whole number of at least 1.")
-        return int(value)
-
-    def require_empty(self) -> None:
-        for name in self.content:
-            raise UserError(f"{self.where}: `{name}` is not known there.")

@@ -82,7 +82,7 @@ def run(
     text: the recipe's file, kept beside its record; iteration: the checkpoint with which the newest stage
     goes on, instead of the newest; motion: a file of reference motion instead of the robot's own.
     """
-    _require_possible(path, recipe, motion)
+    require_possible(path, recipe, motion)
     _require_own(path, recipe)
     if not starts_the_run():
         _run(path, recipe, text, from_stage, iteration, motion, lambda text: None)
@@ -325,7 +325,7 @@ def _forget_after(path: Path, iteration: int) -> None:
         small.unlink()
 
 
-def _require_possible(path: Path, recipe: Recipe, motion: Path | None) -> None:
+def require_possible(path: Path, recipe: Recipe, motion: Path | None) -> None:
     """What depends on this machine: a mistake in the last stage shows before the first begins."""
     for stage in recipe.stages:
         try:

@@ -135,36 +135,38 @@ def safe_rate(results: Sequence[Results]) -> Figure | None:
     return made
 
 
-def over_training(results: Sequence[Results]) -> Figure | None:
-    """Fig. 6c: mean support ratio over iterations, and where it first reaches 75 %."""
-    courses = sorted({course_of(row) for r in results for row in r.snapshots}, key=lambda c: c.order)
+def over_training(results: Sequence[Results], measure: str = "msr") -> Figure | None:
+    """Fig. 6c: mean support ratio over iterations, and where it first reaches 75 %; or the SFR instead."""
+    known = {course_of(row) for r in results for row in r.snapshots if row[measure] is not None}
+    courses = sorted(known, key=lambda course: course.order)
     if not courses:
         return None
     made = figure(3.1 * len(courses), 2.9)
     grid = made.subplots(1, len(courses), squeeze=False, sharex=True, sharey=True)[0]
     for axes, course in zip(grid, courses, strict=True):
         tidy(axes)
-        axes.axhline(100 * SAFE_MSR, color="#888", lw=0.8)
+        if measure == "msr":
+            axes.axhline(100 * SAFE_MSR, color="#888", lw=0.8)
         for number, result in enumerate(results):
-            _follow(axes, result, course, colour(number))
+            _follow(axes, result, course, colour(number), measure)
         axes.set_title(course.title, fontsize=10)
         axes.set_xlabel("iteration", fontsize=8)
         axes.set_ylim(0, 102)
-    grid[0].set_ylabel("mean support (%)", fontsize=8)
+    grid[0].set_ylabel("mean support (%)" if measure == "msr" else "safe footholds (%)", fontsize=8)
     grid[-1].legend(fontsize=7, frameon=False, loc="lower right")
     return made
 
 
-def _follow(axes: Axes, result: Results, course: Course, shade: str) -> None:
-    rows = [r for r in result.snapshots if course_of(r) == course and r["msr"] is not None]
+def _follow(axes: Axes, result: Results, course: Course, shade: str, measure: str) -> None:
+    rows = [r for r in result.snapshots if course_of(r) == course and r[measure] is not None]
     if not rows:
         return
     at = [row["iteration"] for row in rows]
-    axes.plot(at, [100 * row["msr"] for row in rows], "o-", ms=3, lw=1.6, color=shade, label=result.name)
-    bounds = [(row["msr_low"], row["msr_high"]) for row in rows]
-    low = [100 * (row["msr"] if b[0] is None else b[0]) for row, b in zip(rows, bounds, strict=True)]
-    high = [100 * (row["msr"] if b[1] is None else b[1]) for row, b in zip(rows, bounds, strict=True)]
+    axes.plot(at, [100 * row[measure] for row in rows], "o-", ms=3, lw=1.6, color=shade, label=result.name)
+    bounds = [(row[f"{measure}_low"], row[f"{measure}_high"]) for row in rows]
+    low = [100 * (row[measure] if b[0] is None else b[0]) for row, b in zip(rows, bounds, strict=True)]
+    high = [100 * (row[measure] if b[1] is None else b[1]) for row, b in zip(rows, bounds, strict=True)]
     axes.fill_between(at, low, high, color=shade, alpha=0.15, lw=0)
-    crossing = next((row["iteration"] for row in rows if row["msr"] >= SAFE_MSR), None)
-    if crossing is not None:
+    crossing = next((row["iteration"] for row in rows if row[measure] >= SAFE_MSR), None)
+    if measure == "msr" and crossing is not None:
         axes.axvline(crossing, color=shade, ls="--", lw=1)

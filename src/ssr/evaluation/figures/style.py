@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 #: told apart by colour-blind eyes too (Okabe and Ito)
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6b6b6b", "#000000")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6b6b6b", "#000000", "#882255")
 RIGHT, LEFT = "#d55e00", "#0072b2"
 GROUND, GROUND_EDGE = "#cfd4da", "#5b6670"
 SAFE = "#d9f0e3"

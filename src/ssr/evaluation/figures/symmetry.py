@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ssr.evaluation.courses import course_sets
 from ssr.evaluation.figures.style import LEFT, RIGHT, colour, figure, tidy
-from ssr.evaluation.intervals import Estimate, pooled_rate
+from ssr.evaluation.intervals import Estimate
 from ssr.evaluation.places import leading_feet
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import all_courses
@@ -83,10 +83,13 @@ def lead(results: Sequence[Results]) -> Figure | None:
             trials = result.trials(row) if row else None
             if trials is None:
                 continue
-            crossings, right = leading_feet(tried[course], trials)
-            if crossings.sum():
+            crossings, _ = leading_feet(tried[course], trials)
+            if crossings.sum() and row is not None:
                 who = f"{result.name}, " if len(results) > 1 else ""
-                bars.append((f"{who}{course.title}", pooled_rate(right, crossings), int(crossings.sum())))
+                value, low, high = (row[f"lead_right{end}"] for end in ("", "_low", "_high"))
+                bars.append(
+                    (f"{who}{course.title}", Estimate(value=value, low=low, high=high), int(crossings.sum()))
+                )
     if not bars:
         return None
     made = figure(6.8, 0.42 * len(bars) + 1.1)

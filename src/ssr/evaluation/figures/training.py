@@ -12,6 +12,7 @@ from ssr.evaluation.figures.style import colour, figure, tidy
 from ssr.evaluation.results import Results
 
 SMOOTHING = 25  #: iterations a curve is averaged over
+ENDS = ("_low", "_high")  #: of an interval over seeds, where there are several
 
 
 def training(results: Sequence[Results]) -> Figure | None:
@@ -47,18 +48,33 @@ def training(results: Sequence[Results]) -> Figure | None:
 
 
 def _top(metrics: dict) -> dict:
-    """Mean over the terrain types."""
+    """Mean over the terrain types; of several seeds it is known."""
+    if "reached_top" in metrics:
+        return metrics
+    return {"wall_seconds": metrics["wall_seconds"], **reached_top(metrics)}
+
+
+def reached_top(metrics: dict) -> dict[str, float]:
+    """Share of the worlds that have crossed the hardest tile, if it was measured."""
     values = [v for name, v in metrics.items() if name.startswith("reached_top/")]
-    reached = {"reached_top": float(np.mean(values))} if values else {}
-    return {"wall_seconds": metrics["wall_seconds"], **reached}
+    return {"reached_top": float(np.mean(values))} if values else {}
 
 
 def _curve(axes: Axes, metrics: list[dict], name: str, factor: float, shade: str, label: str) -> None:
-    known = [(m["wall_seconds"] / 3600, factor * m[name]) for m in metrics if name in m]
+    known = [m for m in metrics if name in m]
     if not known:
         return
-    hours, values = np.array(known).T
+    hours = np.array([m["wall_seconds"] / 3600 for m in known])
+    values = factor * np.array([m[name] for m in known])
+    axes.plot(hours, smoothed(values), color=shade, lw=1.6, label=label)
+    if all(f"{name}{end}" in m for m in known for end in ENDS):
+        low, high = (smoothed(factor * np.array([m[f"{name}{end}"] for m in known])) for end in ENDS)
+        axes.fill_between(hours, low, high, color=shade, alpha=0.15, lw=0)
+    else:
+        axes.plot(hours, values, color=shade, lw=0.4, alpha=0.3)
+
+
+def smoothed(values: np.ndarray) -> np.ndarray:
+    """Each value as the mean of those before it."""
     size = min(SMOOTHING, max(1, len(values) // 4))
-    smooth = np.convolve(np.pad(values, (size - 1, 0), mode="edge"), np.ones(size) / size, mode="valid")
-    axes.plot(hours, values, color=shade, lw=0.4, alpha=0.3)
-    axes.plot(hours, smooth, color=shade, lw=1.6, label=label)
+    return np.convolve(np.pad(values, (size - 1, 0), mode="edge"), np.ones(size) / size, mode="valid")

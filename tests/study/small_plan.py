@@ -1,0 +1,22 @@
+"""A plan of seconds: two methods with two seeds."""
+
+PLAN = """
+preset = "smoke"
+methods = ["ssr", "pim"]
+seeds = [1, 2]
+steps = 1_536
+trials = 2
+snapshots = 2
+settings = ["standard"]
+directions = false
+
+[[differences]]
+setting = "env.num_envs"
+value = 16
+reason = "seconds"
+
+[[differences]]
+setting = "run.checkpoint_minutes"
+value = 0.0
+reason = "every iteration is saved"
+"""

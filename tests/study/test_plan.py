@@ -1,0 +1,125 @@
+"""What a plan may say, and what every method is trained by."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from small_plan import PLAN
+
+from ssr.cli.study import run as command
+from ssr.errors import UserError
+from ssr.learning import recipe
+from ssr.learning.recipe import changed_settings
+from ssr.study import plan as plans
+from ssr.study.plan import CONTENDERS, StudyPlan, located, read
+from ssr.toml_table import written
+
+
+def shipped(name: str) -> StudyPlan:
+    return read(*located(name)[1:2], *located(name)[::2])
+
+
+@pytest.mark.parametrize("name", plans.shipped())
+def test_every_run_of_a_shipped_plan_has_the_same_budget(name: str) -> None:
+    plan = shipped(name)
+    for method in plan.methods:
+        stages = plan.recipe(method, 1).stages
+        assert sum(stage.steps for stage in stages) == plan.steps
+        assert max(s.steps for s in stages) - min(s.steps for s in stages) <= len(stages)
+        assert not any(stage.until for stage in stages), "a budget is spent whole"
+
+
+def test_the_shipped_plans_compare_what_the_paper_compares() -> None:
+    for name in ("cpu", "paper"):
+        assert set(shipped(name).methods) == set(CONTENDERS)
+    assert shipped("paper").steps == 20_000 * 4_096 * 24
+    assert [len(shipped("cpu").recipe(m, 1).stages) for m in ("ssr", "hpl", "pim")] == [2, 3, 2]
+
+
+def test_an_ablation_is_one_flag_and_nothing_else() -> None:
+    plan = shipped("cpu")
+    whole = plan.recipe("ssr", 1).stages
+    for method, contender in CONTENDERS.items():
+        if contender.flag:
+            for one, other in zip(plan.recipe(method, 1).stages, whole, strict=True):
+                differ = [setting for setting, _ in changed_settings(one.config, other.config)]
+                assert differ == [f"ablation.{contender.flag}"]
+
+
+def test_there_are_as_many_snapshots_as_are_followed() -> None:
+    plan = shipped("cpu")
+    config = plan.recipe("hpl", 1).stages[0].config
+    iterations = plan.steps // (config.env.num_envs * config.ppo.steps)
+    assert iterations // config.run.snapshot_iterations == plan.snapshots
+
+
+@pytest.mark.parametrize("name", recipe.shipped())
+def test_a_recipe_that_is_written_reads_as_it_was(name: str) -> None:
+    content = tomllib.loads(recipe.text_of(name))
+    assert tomllib.loads(written(content)) == content
+
+
+def test_runs_go_seed_by_seed_and_those_from_elsewhere_come_last(tmp_path: Path) -> None:
+    entered = f'[[entered]]\nmethod = "ssr"\nrun = "{tmp_path.name}"\nnote = "longer"\n'
+    plan = read(PLAN + entered, "test", tmp_path.parent)
+    names = [run.name for run in plan.runs()]
+    assert names == ["ssr-1", "pim-1", "ssr-2", "pim-2", "entered-1-ssr"]
+    assert plan.runs()[-1].title == "SSR †" and plan.entered[0].run == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"pim"', '"pym"', "Unknown method of plan bad: 'pym'. Known: ssr, hpl"),
+        ('["ssr", "pim"]', "[]", "`methods` is .*expected one or more"),
+        ('"pim"', '"ssr"', "`methods` is .*each once"),
+        ("seeds = [1, 2]", "seeds = []", "`seeds` is .*expected at least one"),
+        ("seeds = [1, 2]", "seeds = 0", "`seeds` is 0, expected at least one"),
+        ("seeds = [1, 2]", "seeds = [1, 1]", "each once"),
+        ("seeds = [1, 2]", "seeds = [1.5]", "`seeds` is"),
+        ("steps = 1_536", "steps = 0", "`steps` is 0, expected a whole number of at least 1"),
+        ("steps = 1_536", "steps = 700", "`steps` is 700; ssr has 2 stages and 384 steps an iteration"),
+        ("steps = 1_536", 'steps = "many"', "`steps` is 'many', expected int"),
+        ("trials = 2", "trials = 0", "`trials` is 0"),
+        ("snapshots = 2", "snapshots = 1", "snapshots 1: expected"),
+        ('"standard"', '"stairs"', "Unknown settings: 'stairs'"),
+        ('"smoke"', '"tiny"', "Unknown preset of plan bad: 'tiny'"),
+        ('"env.num_envs"', '"env.worlds"', "unknown setting 'env.worlds'"),
+        ("value = 16", "value = 8", "8 worlds on .* too few"),
+        ("trials = 2", "trials = 2\nhours = 3", "`hours` is not known there"),
+        ('preset = "smoke"', "preset = ", "not valid TOML"),
+        ("[[diff", '[[entered]]\nmethod = "ssr"\nrun = "none"\nnote = ""\n[[diff', "none does not exist"),
+    ],
+)
+def test_a_bad_plan_is_refused_in_one_line_before_anything_starts(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    file, out = tmp_path / "bad.toml", tmp_path / "study"
+    assert old in PLAN
+    file.write_text(PLAN.replace(old, new, 1))
+    with pytest.raises(UserError, match=message) as caught:
+        command([str(file), "--out", str(out)])
+    assert "\n" not in str(caught.value) and not out.exists()
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "2", "1/0", "-1/2"])
+def test_a_part_that_is_none_is_refused(tmp_path: Path, part: str) -> None:
+    with pytest.raises(UserError, match="expected k/n"):
+        command(["smoke", "--out", str(tmp_path / "study"), f"--part={part}"])
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_study_goes_on_with_its_own_plan_alone(study, tmp_path: Path) -> None:
+    file = tmp_path / "test.toml"
+    file.write_text(PLAN.replace("seeds = [1, 2]", "seeds = [1, 2, 3]"))
+    with pytest.raises(UserError, match=r"another plan \(seeds \(1, 2\), not \(1, 2, 3\)\)"):
+        command([str(file), "--out", str(study.path)])
+    with pytest.raises(UserError, match="not a study"):
+        command([str(file), "--out", str(tmp_path)])
+    with pytest.raises(UserError, match=r"Unknown plan: 'gpu'\. Known: cpu, paper, smoke"):
+        command(["gpu"])
+    with pytest.raises(UserError, match="no run that is done"):
+        file.write_text(PLAN)
+        command([str(file), "--out", str(study.path), "--report"])
