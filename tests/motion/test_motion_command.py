@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from motion_people import record, write_bvh
 
+from ssr import robots
 from ssr.cli.main import main
-from ssr.motion import store, synthesis
+from ssr.motion import build, store, synthesis
 from ssr.motion.flat_plans import steady
 from ssr.motion.footsteps import walk
 from ssr.motion.solver import Solver
@@ -111,6 +112,20 @@ def test_without_recordings_planned_motion_lies_beside_ones_own_robot(
     assert len(json.loads(capsys.readouterr().out)) == 2
     assert main(["motion", "build", "--no-planned"]) == 2
     assert "Nothing to build from" in capsys.readouterr().err
+
+
+def test_processes_side_by_side_make_the_same_motion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = robots.load("x2")
+    solver = Solver(robot)
+    chosen = [(f"planned_{plan.name}", plan) for plan in list(synthesis.plans(solver.limbs))[:3]]
+    alone, together = (build.Parts(folder=tmp_path / name) for name in ("alone", "together"))
+    assert list(build.make_parts(solver, robot, alone, chosen)) == [name for name, _ in chosen]
+    monkeypatch.setattr(build, "WORTH", 1)
+    monkeypatch.setattr(build, "cores", lambda: 2)
+    assert set(build.make_parts(solver, robot, together, chosen)) == {name for name, _ in chosen}
+    for name, _ in chosen:
+        (one,), (other,) = alone.get(name)[0], together.get(name)[0]
+        assert one.name == other.name and np.array_equal(one.joint_position, other.joint_position)
 
 
 def test_show_lists_clips_and_refuses_unknown_ones(capsys: pytest.CaptureFixture[str]) -> None:

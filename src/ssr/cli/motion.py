@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ssr import robots
@@ -22,8 +19,10 @@ from ssr.motion.dataset import MotionDataset
 from ssr.motion.ground import Ground
 from ssr.motion.quality import Quality
 from ssr.motion.report import gait_table, left_out_table, quality_table, seconds_table, speed_table
+from ssr.progress import Progress
 from ssr.ranges import Within, settings
 from ssr.robots.spec import RobotSpec
+from ssr.wording import counted
 
 if TYPE_CHECKING:
     from ssr.motion.solver import Solver
@@ -126,15 +125,8 @@ def run(argv: list[str]) -> int:
             return _report(command, robot)
 
 
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description:<28}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+def _progress() -> Progress:
+    return Progress(Console(stderr=True))
 
 
 def _solver(robot: RobotSpec) -> Solver:
@@ -164,7 +156,7 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
         ),
     )
     started = time.process_time()
-    with _bar() as bar:
+    with _progress() as bar:
         task = bar.add_task(recording.name, total=int(recording.seconds * 50))
         clips = retarget(
             solver,
@@ -189,7 +181,8 @@ def _retarget(command: Retarget, robot: RobotSpec) -> int:
 
 def _build(command: Build, robot: RobotSpec) -> int:
     solver = _solver(robot)
-    from ssr.motion.build import Parts, from_plan, from_recording, sources
+    from ssr.motion.build import Parts, Source, make_parts, sources
+    from ssr.motion.footsteps import Plan
     from ssr.motion.synthesis import plans
 
     out = command.out or (robot.folder or Path()) / store.file_name(robot)
@@ -199,22 +192,21 @@ def _build(command: Build, robot: RobotSpec) -> int:
     if command.folder is None and not command.planned:
         raise UserError("Nothing to build from: give a folder of recordings, or leave out --no-planned.")
     recordings = [] if command.folder is None else sources(command.folder)
-    todo: list[tuple[str, Callable[[], tuple[list[Clip], list[Quality]]]]] = [
-        (f"{source.path.parent.name}_{source.path.stem}", partial(from_recording, solver, source))
-        for source in recordings
+    todo: list[tuple[str, Source | Plan]] = [
+        (f"{source.path.parent.name}_{source.path.stem}", source) for source in recordings
     ]
     if command.planned:
-        todo += [(f"planned_{plan.name}", partial(from_plan, solver, plan)) for plan in plans(solver.limbs)]
+        todo += [(f"planned_{plan.name}", plan) for plan in plans(solver.limbs)]
     kept: list[Clip] = []
     left_out: list[Quality] = []
-    with _bar() as bar:
-        task = bar.add_task("", total=len(todo))
-        for name, make in todo:
-            bar.update(task, description=name)
-            clips, rows = parts.get(name, make)
-            kept += clips
-            left_out += rows
-            bar.advance(task)
+    with _progress() as progress:
+        task = progress.add_task(f"{counted(len(todo), 'clip')} for {robot.name}", total=len(todo))
+        for _ in make_parts(solver, robot, parts, todo):
+            progress.advance(task)
+    for name, _ in todo:
+        clips, rows = parts.get(name)
+        kept += clips
+        left_out += rows
     store.save(out, kept, left_out)
     parts.remove()
     _tables([c.quality for c in kept] + left_out, MotionDataset.of(robot, kept))
@@ -255,7 +247,7 @@ def _report(command: ReportOptions, robot: RobotSpec) -> int:
     else:
         _tables(rows, MotionDataset.of(robot, clips))
     if command.pictures is not None:
-        with _bar() as bar:
+        with _progress() as bar:
             for clip in bar.track(clips, description="pictures"):
                 _picture(command.pictures / f"{clip.name.replace('/', '_')}.png", clip, robot)
     if command.overview is not None:
