@@ -6,8 +6,9 @@
     steps = 24_000_000
     trials = 40
 
-Every method gets `steps` control steps with every seed, divided equally among the stages of its recipe. The
-conditions that may end a stage before are left out: what is compared is what a budget buys.
+Every method gets `steps` control steps with every seed, divided among the stages of its recipe: equally, or
+as `[shares.ssr]`, `[shares.hpl]` and `[shares.pim]` say. The conditions that may end a stage before are left
+out: what is compared is what a budget buys.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from ssr.learning import recipe
 from ssr.learning.presets import Difference
 from ssr.ranges import Seed, Within, settings
 from ssr.toml_table import TomlTable, written
-from ssr.wording import counted
 
 SHIPPED = files("ssr.study") / "plans"
 SUFFIX = ".toml"
@@ -79,6 +79,8 @@ class StudyPlan:
     snapshots: Annotated[int, Within(2, 10_000)]  #: over which footholds are followed
     courses: tuple[Course, ...]
     directions: bool  #: also walk in eight directions and turn
+    shares: dict[str, dict[str, Annotated[int, Within(1, 1_000_000)]]]
+    """Whose recipe → stage → how its steps compare with those of other stages; 1 where nothing is said."""
     differences: tuple[Difference, ...] = ()  #: from every recipe
     entered: tuple[Entered, ...] = ()
 
@@ -115,14 +117,18 @@ class StudyPlan:
         common = [*content.get("differences", []), *(vars(d) for d in self.differences)]
         if contender.flag:
             common.append(_difference(f"ablation.{contender.flag}", True, "what is left out"))
-        shares = [self.steps // len(stages)] * len(stages)
-        shares[-1] += self.steps - sum(shares)
-        for stage, share in zip(stages, shares, strict=True):
+        for stage, share in zip(stages, self._divided(contender.family, stages), strict=True):
             stage["steps"] = max(1, share)
             for name in ("until", "held", "smoothing"):
                 stage.pop(name, None)
         head = {"about": f"{contender.title}: {content['about']}", "preset": self.preset}
         return head | {"differences": common, "stage": stages}
+
+    def _divided(self, family: str, stages: list[dict[str, Any]]) -> list[int]:
+        """Control steps of each stage, all of them together the budget."""
+        weights = [self.shares.get(family, {}).get(stage["name"], 1) for stage in stages]
+        ends = [self.steps * sum(weights[: k + 1]) // sum(weights) for k in range(len(weights))]
+        return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
     def _rollout(self, method: str) -> int:
         """Control steps of one iteration."""
@@ -132,12 +138,12 @@ class StudyPlan:
     def require_possible_budget(self, where: str) -> None:
         """Every stage of every method has at least one iteration, and there are snapshots to follow."""
         for method in self.methods:
-            rollout, stages = self._rollout(method), len(self._content(method)["stage"])
-            least = rollout * max(stages, 2)
-            if self.steps < least:
+            rollout, stages = self._rollout(method), self._content(method)["stage"]
+            shortest = min(stages, key=lambda stage: stage["steps"])
+            if shortest["steps"] < rollout or self.steps < 2 * rollout:
                 raise UserError(
-                    f"{where}: `steps` is {self.steps:,}; {method} has {counted(stages, 'stage')} and "
-                    f"{rollout:,} steps an iteration: expected at least {least:,}."
+                    f"{where}: `steps` is {self.steps:,}, which leaves {method} {shortest['steps']:,} in "
+                    f"stage {shortest['name']}; one iteration has {rollout:,}. Give more."
                 )
 
 
@@ -199,6 +205,7 @@ def read(text: str, name: str, beside: Path, steps: int | None = None) -> StudyP
         snapshots=top.take("snapshots", int, 10),
         courses=tuple(choose(tuple(map(str, top.take("settings", list, ["table2"]))), "all", None)),
         directions=top.take("directions", bool, True),
+        shares=_shares(top, preset),
         differences=recipe.differences_of(top),
         entered=tuple(_entered(row, f"{where}, entered", beside) for row in top.take("entered", list, [])),
     )
@@ -227,6 +234,20 @@ def _seeds(top: TomlTable) -> tuple[int, ...]:
     if not seeds or not whole or len(set(seeds)) < len(seeds):
         raise UserError(f"{top.where}: `seeds` is {given!r}, expected at least one, each once.")
     return tuple(seeds)
+
+
+def _shares(top: TomlTable, preset: str) -> dict[str, dict[str, int]]:
+    given = top.take("shares", dict, {})
+    for family, weights in given.items():
+        if family not in RECIPES[preset]:
+            raise unknown(f"name in `shares` of {top.where.lower()}", family, RECIPES[preset])
+        known = [stage["name"] for stage in tomllib.loads(recipe.text_of(RECIPES[preset][family]))["stage"]]
+        table = TomlTable(weights, f"{top.where}, shares.{family}")
+        for stage in weights:
+            if stage not in known:
+                raise unknown(f"stage of {table.where}", stage, known)
+            table.count(stage)
+    return dict(given)
 
 
 def _entered(row: Any, where: str, beside: Path) -> Entered:

@@ -160,7 +160,7 @@ def _facts(folder: StudyFolder, done: Sequence[PlannedRun], every: Sequence[Seed
     missing = len(plan.runs()) - len(done)
     words = [
         escape(plan.about),
-        f"{plan.steps:,} steps a run, divided equally among a method's stages",
+        f"{plan.steps:,} steps a run, all stages together",
         f"seeds {', '.join(map(str, plan.seeds))}",
         f"{counted(plan.trials, 'trial')} a strip and run",
         protocol(every[0].conditions),
