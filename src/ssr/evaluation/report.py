@@ -88,7 +88,7 @@ p, li { max-width: 75ch; } .soft { color: var(--soft); font-size: .9rem; }
 .scroll::-webkit-scrollbar-thumb { background: #9aa7b5; border-radius: 6px; border: 2px solid var(--tint); }
 th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .38rem .6rem; text-align: right; white-space: nowrap; }
+th, td { padding: .38rem .5rem; text-align: right; white-space: nowrap; }
 th, td { border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
 thead th { background: #e6ebf159; } thead th:first-child { background: var(--tint); }
