@@ -405,7 +405,12 @@ class TraversalEnv:
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
         roaming = self.commands.roam(env_ids, self.field.type)
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
-        return starts.set_down(pose, env_ids, self.field, backwards, roaming, starts.LATERAL * noise())
+        onward = np.zeros(count, np.float32)
+        if config.terrain.midway_starts > 0.0:
+            draws = (self._rand(env_ids).numpy() for _ in range(2))
+            onward = starts.midway(config.terrain.midway_starts, *draws)
+        lateral = starts.LATERAL * noise()
+        return starts.set_down(pose, env_ids, self.field, backwards, roaming, onward, lateral)
 
     def start(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""

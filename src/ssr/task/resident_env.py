@@ -209,7 +209,9 @@ class ResidentEnv(TraversalEnv):
         backwards = self.commands.direction < 0
         position = pose.base_position.clone()
         lateral = starts.LATERAL * noise()
-        starts.put_down(self.gait.everywhere, backwards, roaming, lateral, self.field.tensors, position)
+        onward = starts.midway(self.config.terrain.midway_starts, self._draw(), self._draw())
+        ground = self.field.tensors
+        starts.put_down(self.gait.everywhere, backwards, roaming, onward, lateral, ground, position)
         return replace(pose, base_position=position)
 
     def _start(self, chosen: Tensor, pose: ResetPose) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from ssr.per_world import per_world, single
 from ssr.physics.simulator import ResetPose
 from ssr.task.imitation import ReferenceTrack
 from ssr.task.rewards import Limits
-from ssr.terrain.field import FieldArrays, TerrainField
+from ssr.terrain.field import PIT, FieldArrays, TerrainField
 from ssr.terrain.ground import APRON
 from ssr.terrain.heights import height_over
 from ssr.terrain.tile import ABYSS
@@ -22,6 +22,7 @@ from ssr.terrain.tile import ABYSS
 JOINT_NOISE = 0.05  #: rad, uniform about the default pose
 YAW_NOISE = 0.2  #: rad, uniform about straight ahead
 LATERAL = 0.5  #: m either side of the middle, uniform
+FOOTING = 0.3  #: m before and behind who begins between pits that must be ground
 CLEARANCE = 0.01  #: m between the soles and the highest ground under them
 FARTHEST, PROBES = 0.2, 5  #: m either way along the tile, and at how many points, the ground is looked at
 REACH = tuple(FARTHEST * (2 * k / (PROBES - 1) - 1) for k in range(PROBES))  #: these points, m
@@ -91,22 +92,38 @@ def set_down(
     field: TerrainField,
     backwards: np.ndarray,
     roaming: np.ndarray,
+    onward: np.ndarray,
     lateral: np.ndarray,
 ) -> ResetPose:
     """Move poses given above flat ground at the origin to their tiles' start, or far end if `backwards`, or
-    to the middle of the apron if `roaming`."""
+    to the middle of the apron if `roaming`; `onward` as in `put_down`."""
     position = pose.base_position.numpy().copy()
-    put_down(env_ids.numpy(), backwards, roaming, lateral, field.arrays, position)
+    put_down(env_ids.numpy(), backwards, roaming, onward, lateral, field.arrays, position)
     return replace(pose, base_position=torch.from_numpy(position))
 
 
-@per_world(None, None, None, FieldArrays)
-def put_down(backwards, roaming, lateral, tile, position, i, k):
-    """Move a pose in position (m, 3) from above the origin to where it begins, `lateral` (m,) m aside."""
+def midway(share: float, chance: Any, place: Any) -> Any:
+    """`onward` of `put_down` (m,): for a share of the episodes anywhere, for the others at the start, from
+    two draws (m,) uniform in 0..1."""
+    return place * (chance < share)
+
+
+@per_world(None, None, None, None, FieldArrays)
+def put_down(backwards, roaming, onward, lateral, tile, position, i, k):
+    """Move a pose in position (m, 3) from above the origin to where it begins, `lateral` (m,) m aside and
+    `onward` (m,) of the way from the tile's start to the middle of its obstacles, but not above a pit."""
     x = tile.length[i] - tile.start[i] if backwards[k] else tile.start[i]
+    y = lateral[k]
+    if onward[k] > 0.0 and not backwards[k]:
+        ahead = single(x + onward[k] * (0.5 * (tile.first_edge[i] + tile.last_edge[i]) - x))
+        lowest = float(-ABYSS)
+        for j in range(PROBES):
+            probe = single(ahead + FOOTING * (2.0 * float(j) / float(PROBES - 1) - 1.0))
+            lowest = min(lowest, height_over(tile.facets, tile.facet_count[i], i, probe, y))
+        if int(tile.has_pits[i]) == 0 or lowest > -PIT:
+            x = ahead
     if roaming[k]:
         x = tile.length[i] + single(APRON / 2.0)
-    y = lateral[k]
     highest = float(ABYSS)
     for j in range(PROBES):
         ahead = single(x + FARTHEST * (2.0 * float(j) / float(PROBES - 1) - 1.0))
