@@ -73,7 +73,7 @@ def test_each_terrain_type_counts_its_own_maps_and_level_ground_shows_nothing() 
     assert found == {"edge_sight/stairs": pytest.approx(1.0), "edge_sight/gap": 0.0}
 
 
-def test_a_rollout_is_judged_by_the_latents_that_acted_where_worlds_were_sound() -> None:
+def test_a_rollout_is_judged_by_the_latents_that_acted_among_obstacles_where_worlds_were_sound() -> None:
     vectors = layouts(load("x2"), 16)
     sizes = {
         name: getattr(vectors, name).size for name in ("proprioception", "actor", "privileged", "action")
@@ -83,7 +83,8 @@ def test_a_rollout_is_judged_by_the_latents_that_acted_where_worlds_were_sound()
     rollout.actor[..., vectors.actor.slice("latent_base")] = torch.arange(40.0)[:, None]
     rollout.terrain_type[:] = STAIRS
     rollout.valid[:, 1:] = True
-    rollout.privileged[:, 0] = torch.nan
+    rollout.among[:, 0] = rollout.among[:, 2:] = True
+    rollout.privileged[:, :2] = torch.nan
 
     def networks(maps: Tensor) -> SimpleNamespace:
         """A decoder that says the map whose number the latent holds."""

@@ -199,6 +199,7 @@ class Rollout:
         self.next_proprioception = store(sizes["proprioception"])  #: clean o^p of the state reached
         self.rewards = {name: store() for name in streams}
         self.terrain_type = store(dtype=torch.long)  #: index into TERRAIN_TYPES
+        self.among = store(dtype=torch.bool)  #: obstacles lie all over H^b, see `edge_sight.among`
         self.ended = store(dtype=torch.bool)
         self.truncated = store(dtype=torch.bool)
         self.valid = store(dtype=torch.bool)

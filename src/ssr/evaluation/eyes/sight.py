@@ -12,7 +12,7 @@ from ssr.errors import UserError
 from ssr.evaluation.intervals import Estimate
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import TrialWorlds
-from ssr.learning.edge_sight import correlation, moments
+from ssr.learning.edge_sight import among, correlation, moments
 from ssr.symmetry.vectors import BASE_MAP
 from ssr.task.transition import Observation
 from ssr.vision.heightmap import BASE_X
@@ -77,8 +77,7 @@ class Watcher:
     def act(self, observation: Observation) -> Tensor:
         action = self.actor.act(observation)
         env = self.worlds.env
-        ahead = env.simulator.state().base_position[:, 0]
-        whole = (ahead + BASE_X[0] > env.field.first_edge) & (ahead + BASE_X[1] < env.field.last_edge)
+        whole = among(env.simulator.state().base_position, env.field)
         chosen = (whole & self.worlds.running).nonzero().squeeze(-1)
         if len(chosen):
             true = self.layout.get(observation.privileged, "base_height_map")
