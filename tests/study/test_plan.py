@@ -13,6 +13,7 @@ from ssr.errors import UserError
 from ssr.learning import recipe
 from ssr.learning.recipe import changed_settings
 from ssr.study import plan as plans
+from ssr.study.folder import StudyFolder
 from ssr.study.plan import CONTENDERS, StudyPlan, located, read
 from ssr.toml_table import written
 
@@ -135,3 +136,10 @@ def test_a_study_goes_on_with_its_own_plan_alone(study, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run that is done"):
         file.write_text(PLAN)
         command([str(file), "--out", str(study.path), "--report"])
+
+
+def test_a_directory_that_another_machine_is_making_is_made_together(study, tmp_path: Path) -> None:
+    (study.path / "study.json").unlink()
+    (study.path / "recipes" / "pim.toml").unlink()
+    made = StudyFolder.make(study.path, study.plan, PLAN, tmp_path)
+    assert made == study == StudyFolder.open(study.path) and (study.path / "recipes" / "pim.toml").is_file()

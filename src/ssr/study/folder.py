@@ -24,6 +24,8 @@ from ssr.study.plan import PlannedRun, StudyPlan, read
 
 PLAN, RECORD, STATUS, REPORT, CSV = "plan.toml", "study.json", "status.html", "report.html", "csv"
 
+FOLDERS = ("claims", "done", "failed", "logs", "recipes")
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFolder:
@@ -42,9 +44,9 @@ class StudyFolder:
                     "--out, or the plan it has."
                 )
             return former
-        if path.is_dir() and any(path.iterdir()):
+        if path.is_dir() and {each.name for each in path.iterdir() if each.name[0] != "."} - {PLAN, *FOLDERS}:
             raise UserError(f"{path} holds something that is not a study. Give another --out.")
-        for folder in ("claims", "done", "failed", "logs", "recipes"):
+        for folder in FOLDERS:  # two machines may make them at the same time
             (path / folder).mkdir(parents=True, exist_ok=True)
         for method in plan.methods:
             write_text(path / "recipes" / f"{method}.toml", plan.recipe_text(method))

@@ -159,7 +159,7 @@ def _facts(folder: StudyFolder, done: Sequence[PlannedRun], every: Sequence[Seed
     plan = folder.plan
     missing = len(plan.runs()) - len(done)
     words = [
-        escape(plan.about),
+        *([escape(plan.about)] if plan.about else []),
         f"{plan.steps:,} steps a run, all stages together",
         f"seeds {', '.join(map(str, plan.seeds))}",
         f"{counted(plan.trials, 'trial')} a strip and run",

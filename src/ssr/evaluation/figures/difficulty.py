@@ -13,6 +13,8 @@ from ssr.evaluation.measures import Row
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import all_courses
 
+BESIDE = 0.06  #: of the way to the next setting, so that several policies' intervals are seen
+
 
 def difficulty(results: Sequence[Results]) -> Figure | None:
     """One panel per terrain with at least two settings; None if there is none."""
@@ -50,7 +52,8 @@ def _panel(axes: Axes, results: Sequence[Results], courses: list[Course]) -> Non
         found = [(k, row) for k, course in enumerate(courses) if (row := result.find(course)) is not None]
         if not found:
             continue
-        at, rows = [k for k, _ in found], [row for _, row in found]
+        beside = BESIDE * (number - (len(results) - 1) / 2)
+        at, rows = [k + beside for k, _ in found], [row for _, row in found]
         _line(axes, at, rows, "success", colour(number), "-", f"{result.name}: success")
         _line(axes, at, rows, "traversal", colour(number), ":", f"{result.name}: traversal")
     axes.set_xticks(range(len(courses)), [_tick(course) for course in courses], fontsize=7)
@@ -58,7 +61,9 @@ def _panel(axes: Axes, results: Sequence[Results], courses: list[Course]) -> Non
     axes.set_xlim(-0.3, len(courses) - 0.7)
 
 
-def _line(axes: Axes, at: list[int], rows: list[Row], name: str, shade: str, style: str, label: str) -> None:
+def _line(
+    axes: Axes, at: list[float], rows: list[Row], name: str, shade: str, style: str, label: str
+) -> None:
     value = [100 * row[name] for row in rows]
     below = [100 * max(0.0, row[name] - row[f"{name}_low"]) for row in rows]
     above = [100 * max(0.0, row[f"{name}_high"] - row[name]) for row in rows]
