@@ -62,7 +62,7 @@ class Walk:
             reward=nothing, terms={}, terminated=torch.tensor([ended]), truncated=no, valid=~no,
             privileged=privileged, proprioception=nothing, amp_frame=nothing, feet=feet,
             base_position=torch.zeros(1, 3), base_yaw=nothing, terrain_type=self.field.type, level=no.long(),
-            omnidirectional=no, power=nothing,
+            among=no, omnidirectional=no, power=nothing,
         )  # fmt: skip
         self.recorder.observe(transition, torch.ones(1, dtype=torch.bool))
 

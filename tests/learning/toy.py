@@ -136,6 +136,7 @@ class ToyWalker:
             base_yaw=self.yaw,
             terrain_type=self.field.type.clone(),
             level=self.levels.clone(),
+            among=torch.ones(self.num_envs, dtype=torch.bool),
             omnidirectional=torch.zeros(self.num_envs, dtype=torch.bool),
             power=torch.zeros(self.num_envs),
         )

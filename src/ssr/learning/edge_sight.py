@@ -19,9 +19,7 @@ from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.networks.build import Networks
 from ssr.symmetry.vectors import BASE_MAP
-from ssr.terrain.field import TerrainField
 from ssr.terrain.settings import TERRAIN_TYPES
-from ssr.vision.heightmap import BASE_X
 
 FLAT = 1e-3  #: root mean square of a sawtooth, in units of the map, below which there is none
 STRIDE = 6  #: control steps from one sample of a rollout to the next
@@ -86,21 +84,13 @@ def edge_sight(
     }
 
 
-def among(base_position: Tensor, field: TerrainField) -> Tensor:
-    """(n,) bool: the base map of a robot at base_position (n, 3) lies between the first and the last edge.
-
-    Elsewhere the beginning of a flight is most of what there is to be seen, and hides that treads are not:
-    an encoder scored 0.4 there and 0.05 on stairs that went on.
-    """
-    ahead = base_position[:, 0]
-    return (ahead + BASE_X[0] > field.first_edge) & (ahead + BASE_X[1] < field.last_edge)
-
-
 @torch.no_grad()
 def of_rollout(rollout: Rollout, networks: Networks, ranks: Ranks = ALONE) -> dict[str, float]:
     """Edge sight of what the actor acted on, by terrain type; to be asked before the decoders learn from it.
 
-    One step of `STRIDE` is enough: the ground changes little from one step to the next.
+    One step of `STRIDE` is enough: the ground changes little from one step to the next. Only maps that lie
+    wholly among obstacles count: elsewhere the beginning of a flight is most of what there is to be seen, and
+    hides that treads are not; an encoder scored 0.4 there and 0.05 on stairs that went on.
     """
     some, layouts = slice(None, None, STRIDE), networks.layouts
     latent = layouts.actor.get(rollout.actor[some], "latent_base").flatten(0, 1)

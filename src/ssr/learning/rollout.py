@@ -199,7 +199,7 @@ class Rollout:
         self.next_proprioception = store(sizes["proprioception"])  #: clean o^p of the state reached
         self.rewards = {name: store() for name in streams}
         self.terrain_type = store(dtype=torch.long)  #: index into TERRAIN_TYPES
-        self.among = store(dtype=torch.bool)  #: obstacles lie all over H^b, see `edge_sight.among`
+        self.among = store(dtype=torch.bool)  #: obstacles lie all over H^b
         self.ended = store(dtype=torch.bool)
         self.truncated = store(dtype=torch.bool)
         self.valid = store(dtype=torch.bool)
@@ -226,6 +226,7 @@ class Rollout:
         valid = transition.valid
         self.valid[t] = valid
         self.terrain_type[t] = transition.terrain_type
+        self.among[t] = transition.among
         self.ended[t] = transition.ended | ~valid
         self.truncated[t] = transition.truncated & ~transition.terminated & valid
         column = valid.unsqueeze(-1)

@@ -216,7 +216,6 @@ class SSR:
             t, rollout = self.t, self.rollout
             transition = moved(transition, self.device)
             rollout.put_transition(t, transition)
-            rollout.among[t] = edge_sight.among(transition.base_position, self.field)
             rollout.put_reward(t, "locomotion", transition.reward)
             stance = stance_deficiency(self.vectors.privileged, transition)
             if "foothold" in self.weights:

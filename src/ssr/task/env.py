@@ -42,6 +42,7 @@ from ssr.terrain.making import TILE_POOL
 from ssr.terrain.settings import SLOPE
 from ssr.terrain.tile import LooseBox, Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
+from ssr.vision.heightmap import among_obstacles
 from ssr.vision.scan import SCAN_SIZE, scan_offsets, scans_of
 
 
@@ -214,6 +215,7 @@ class TraversalEnv:
         self.privileged = torch.empty_like(self.privileged)
         self.senses.privileged(self.gait.everywhere, self.privileged)
         self.proprioception = self.privileged[:, : self.senses.measured].clone()
+        position = _own(state.base_position)
         return Transition(
             reward=reward,
             terms=terms,
@@ -224,10 +226,11 @@ class TraversalEnv:
             proprioception=self.proprioception,
             amp_frame=self.senses.amp_frame(),
             feet=self._feet(state),
-            base_position=_own(state.base_position),
+            base_position=position,
             base_yaw=_own(state.yaw),
             terrain_type=self.field.type.clone(),
             level=_own(self.progress.arrays.level).long(),
+            among=among_obstacles(position, self.field),
             omnidirectional=_own(self.progress.arrays.omnidirectional),
             power=torch.as_tensor(abs(state.applied_torque * state.joint_velocity).sum(-1)),
         )

@@ -52,6 +52,7 @@ class Transition:
     base_yaw: Tensor  #: (n,)
     terrain_type: Tensor  #: (n,) long, index into TERRAIN_TYPES
     level: Tensor  #: (n,) long
+    among: Tensor  #: (n,) bool, obstacles lie all over the base height map
     omnidirectional: Tensor  #: (n,) bool, on the apron behind the top level
     power: Tensor  #: (n,) W, sum |τ·q̇| of the applied torque
 

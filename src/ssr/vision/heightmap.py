@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ssr.robots.spec import Sole
 from ssr.symmetry.vectors import BASE_MAP, FOOT_MAP
+from ssr.terrain.field import TerrainField
 from ssr.terrain.heights import heights_under
 
 BASE_X = (-0.5, 1.2)  #: m, rows of H^b
@@ -46,6 +47,12 @@ def samples_of(sole: Sole, drop: float) -> Samples:
     base, foot = base_offsets(), foot_offsets(sole)
     points = np.empty((len(base) + 2 * len(foot), 2), dtype=np.float32)
     return Samples(base=base, foot=foot, drop=drop, points=points)
+
+
+def among_obstacles(base_position: Tensor, field: TerrainField) -> Tensor:
+    """(n,) bool: H^b of a robot at base_position (n, 3) lies between its tile's first and last edge."""
+    ahead = base_position[:, 0]
+    return (ahead + BASE_X[0] > field.first_edge) & (ahead + BASE_X[1] < field.last_edge)
 
 
 def base_map_points(base_position: Tensor, yaw: Tensor) -> Tensor:

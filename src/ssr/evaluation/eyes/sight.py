@@ -12,10 +12,10 @@ from ssr.errors import UserError
 from ssr.evaluation.intervals import Estimate
 from ssr.evaluation.subject import Subject
 from ssr.evaluation.worlds import TrialWorlds
-from ssr.learning.edge_sight import among, correlation, moments
+from ssr.learning.edge_sight import correlation, moments
 from ssr.symmetry.vectors import BASE_MAP
 from ssr.task.transition import Observation
-from ssr.vision.heightmap import BASE_X
+from ssr.vision.heightmap import BASE_X, among_obstacles
 
 WATCHED = 2  #: robots of which a moment is kept
 SCENE = (1.5, 4.5)  #: m behind the first edge, where that moment is looked for
@@ -77,7 +77,7 @@ class Watcher:
     def act(self, observation: Observation) -> Tensor:
         action = self.actor.act(observation)
         env = self.worlds.env
-        whole = among(env.simulator.state().base_position, env.field)
+        whole = among_obstacles(env.simulator.state().base_position, env.field)
         chosen = (whole & self.worlds.running).nonzero().squeeze(-1)
         if len(chosen):
             true = self.layout.get(observation.privileged, "base_height_map")
