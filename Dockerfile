@@ -16,7 +16,7 @@ WORKDIR /source
 COPY requirements.lock .
 RUN pip install --no-cache-dir ${TORCH_OPTIONS} "$(grep '^torch==' requirements.lock)"
 
-COPY pyproject.toml setup.py MANIFEST.in README.md ./
+COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE NOTICE ./
 COPY src src
 COPY pretrained pretrained
 RUN pip install --no-cache-dir -c requirements.lock ".[viewer]"

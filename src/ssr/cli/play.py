@@ -60,6 +60,7 @@ def run(argv: list[str]) -> int:
     from ssr.errors import UserError
     from ssr.evaluation import subject
     from ssr.evaluation.steering import Measurement
+    from ssr.task.first_time import compile_kernels
     from ssr.viewer.ground import Ground
     from ssr.viewer.panel import spans
     from ssr.viewer.player import Player, open_server
@@ -71,6 +72,7 @@ def run(argv: list[str]) -> int:
     if not low <= options.speed <= high:
         raise UserError(f"--speed {options.speed:g}: expected {low:g} to {high:g} {unit}.")
     torch.set_num_threads(1)  # one robot is too little work to share
+    compile_kernels()
     server = open_server(options.host, options.port)
     try:
         world = PlayWorld(played, ground, randomized=options.randomize, seed=options.seed)

@@ -30,6 +30,7 @@ from ssr.motion.frames import STRIDE
 from ssr.progress import Progress, doing
 from ssr.ranges import Within, settings
 from ssr.task.config import TaskConfig
+from ssr.task.first_time import compile_kernels
 from ssr.wording import counted
 
 TABLE_2 = course_sets()["table2"]
@@ -212,6 +213,7 @@ def _do(plan: list[_Part], request: Request, task: TaskConfig, console: Console)
     if not jobs:
         return
     steps = task.control_steps(request.conditions.seconds)
+    compile_kernels()
     with Progress(console, "steps") as progress:
         strips = len({job.course for job in jobs})
         line = progress.add_task(

@@ -22,6 +22,7 @@ from ssr.errors import UserError, of_the_system
 from ssr.learning.config import TrainConfig
 from ssr.learning.ranks import Ranks
 from ssr.machine import cores
+from ssr.task.first_time import compile_kernels
 
 LOCAL = "127.0.0.1"
 PATIENCE = timedelta(minutes=30)  #: for a peer, e.g. while it writes a checkpoint
@@ -156,6 +157,7 @@ def launch(config: TrainConfig, work: Callable[..., Any], *arguments: Any) -> An
                 "Go on from the newest checkpoint: `ssr train --resume RUN` with as many ranks."
             ) from error
     size = rank_count(config)
+    compile_kernels()
     if size == 1:
         return work(Ranks(), *arguments)
     store = dist.TCPStore(LOCAL, 0, size + 1, is_master=True, wait_for_workers=False)

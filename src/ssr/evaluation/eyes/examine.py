@@ -28,6 +28,7 @@ from ssr.evaluation.workers import work
 from ssr.evaluation.worlds import CHUNK
 from ssr.progress import Progress
 from ssr.ranges import Within, settings
+from ssr.task.first_time import compile_kernels
 
 Key = tuple[Camera, float]  #: camera, shift
 
@@ -105,6 +106,7 @@ def _walks(
     ]  # fmt: skip
     parts: dict[tuple[Course, Key], dict[int, WatchedWalk]] = defaultdict(dict)
     steps = tried.task.control_steps(request.conditions.seconds)
+    compile_kernels()
     with Progress(console, "steps") as progress:
         line = progress.add_task("looks", total=sum(job.count for job in jobs) * steps)
 

@@ -21,6 +21,7 @@ from ssr.evaluation.workers import Job, work
 from ssr.files import write_json
 from ssr.progress import Progress
 from ssr.ranges import Within, settings
+from ssr.task.first_time import compile_kernels
 
 STRESS, RECORD, TRIALS = "stress", "stress.json", "trials"
 FORMAT = 1
@@ -153,6 +154,7 @@ def _do(request: Curves, stores: dict[Conditions, Store], steps: int, console: C
     ]
     if not jobs:
         return
+    compile_kernels()
     with Progress(console, "steps") as progress:
         line = progress.add_task("trials", total=sum(job.count for job in jobs) * steps)
 

@@ -1,0 +1,32 @@
+"""What happens once on a machine, so that it is not taken for something else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def compile_kernels(package: Path = PACKAGE) -> None:
+    """Compiles what any walk needs, with a bar; nothing if that was done since the package was installed."""
+    done = package / "__pycache__" / "compiled"
+    if done.exists() and done.stat().st_mtime >= (package / "__init__.py").stat().st_mtime:
+        return
+    import torch
+    from rich.console import Console
+
+    from ssr.compiling import compiling
+    from ssr.progress import Progress
+    from ssr.robots import load
+    from ssr.task.env import TraversalEnv
+    from ssr.vision.camera import CameraConfig
+
+    with Progress(Console(stderr=True)) as progress, compiling(progress), torch.random.fork_rng(devices=[]):
+        env = TraversalEnv(load("x2"), 1, camera=CameraConfig(period=1))
+        env.reset()
+        transition = env.step(torch.zeros(1, env.layouts.action.size))
+        env.restart(transition.ended)
+    with suppress(OSError):  # a package that cannot be written to: then it is tried the next time
+        done.parent.mkdir(exist_ok=True)
+        done.touch()
