@@ -60,4 +60,6 @@ def _value(value: Any) -> str:
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, float):
         return repr(value) if isfinite(value) else str(value)
+    if not isinstance(value, (str, int)):
+        raise UserError(f"{value!r} is no value of a setting.")
     return json.dumps(value, ensure_ascii=False)

@@ -85,6 +85,9 @@ def test_runs_go_seed_by_seed_and_those_from_elsewhere_come_last(tmp_path: Path)
         ("seeds = [1, 2]", "seeds = 0", "`seeds` is 0, expected at least one"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "each once"),
         ("seeds = [1, 2]", "seeds = [1.5]", "`seeds` is"),
+        ("seeds = [1, 2]", "seeds = 99999999999999999999", "expected at most 1,000"),
+        ('["ssr", "pim"]', "[[1]]", "Unknown method"),
+        ("value = 16", "value = 1979-05-27", "is no value of a setting"),
         ("steps = 1_536", "steps = 0", "`steps` is 0, expected a whole number of at least 1"),
         ("steps = 1_536", "steps = 700", "`steps` is 700, which leaves ssr .* one iteration has 384"),
         ("[[diff", "[shares.ppo]\n[[diff", "Unknown name in `shares` of plan bad: 'ppo'"),
@@ -103,7 +106,7 @@ def test_runs_go_seed_by_seed_and_those_from_elsewhere_come_last(tmp_path: Path)
         ("value = 16", "value = 1", "1 worlds on .* too few"),
         ("trials = 2", "trials = 2\nhours = 3", "`hours` is not known there"),
         ('preset = "smoke"', "preset = ", "not valid TOML"),
-        ("[[diff", '[[entered]]\nmethod = "ssr"\nrun = "none"\nnote = ""\n[[diff', "none does not exist"),
+        ("[[diff", '[[entered]]\nmethod = "ssr"\nrun = "none"\nnote = ""\n[[diff', "none' does not exist"),
     ],
 )
 def test_a_bad_plan_is_refused_in_one_line_before_anything_starts(

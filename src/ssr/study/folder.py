@@ -86,10 +86,12 @@ class StudyFolder:
         return (self.path / "recipes" / f"{run.method}.toml").read_text()
 
     def done(self, run: PlannedRun) -> dict[str, Any] | None:
-        return _read(self.path / "done" / f"{run.name}.json")
+        found = _read(self.path / "done" / f"{run.name}.json")
+        return found if found and {"seconds", "evaluation_seconds"} <= found.keys() else None
 
     def failed(self, run: PlannedRun) -> dict[str, Any] | None:
-        return _read(self.path / "failed" / f"{run.name}.json")
+        found = _read(self.path / "failed" / f"{run.name}.json")
+        return found if found and "reason" in found else None
 
     def finish(self, run: PlannedRun, facts: dict[str, Any]) -> None:
         write_json(self.path / "done" / f"{run.name}.json", facts, indent=1)

@@ -27,6 +27,7 @@ from ssr.toml_table import TomlTable, written
 
 SHIPPED = files("ssr.study") / "plans"
 SUFFIX = ".toml"
+MOST_SEEDS = 1000
 
 
 class Contender(NamedTuple):
@@ -217,7 +218,7 @@ def read(text: str, name: str, beside: Path, steps: int | None = None) -> StudyP
 
 
 def _methods(top: TomlTable) -> tuple[str, ...]:
-    given = top.take("methods", list)
+    given = list(map(str, top.take("methods", list)))
     for name in given:
         if name not in CONTENDERS:
             raise unknown(f"method of {top.where.lower()}", name, CONTENDERS)
@@ -229,6 +230,8 @@ def _methods(top: TomlTable) -> tuple[str, ...]:
 def _seeds(top: TomlTable) -> tuple[int, ...]:
     """A number of seeds, or which."""
     given = top.take("seeds", (int, list))
+    if isinstance(given, int) and given > MOST_SEEDS:
+        raise UserError(f"{top.where}: `seeds` is {given}, expected at most {MOST_SEEDS:,}.")
     seeds = list(range(1, given + 1)) if isinstance(given, int) else given
     whole = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in seeds)
     if not seeds or not whole or len(set(seeds)) < len(seeds):
@@ -257,7 +260,7 @@ def _entered(row: Any, where: str, beside: Path) -> Entered:
         raise unknown(f"method of {table.where.lower()}", method, CONTENDERS)
     run = beside / table.take("run", str)
     if not run.exists():
-        raise UserError(f"{table.where}: {run} does not exist.")
+        raise UserError(f"{table.where}: {str(run)!r} does not exist.")
     found = Entered(method=method, run=run.resolve(), note=table.take("note", str))
     table.require_empty()
     return found
