@@ -56,11 +56,13 @@ def run(argv: list[str]) -> int:
     import threading
 
     import torch
+    from rich.console import Console
 
+    from ssr.compiling import compiling
     from ssr.errors import UserError
     from ssr.evaluation import subject
     from ssr.evaluation.steering import Measurement
-    from ssr.task.first_time import compile_kernels
+    from ssr.progress import Progress
     from ssr.viewer.ground import Ground
     from ssr.viewer.panel import spans
     from ssr.viewer.player import Player, open_server
@@ -72,10 +74,11 @@ def run(argv: list[str]) -> int:
     if not low <= options.speed <= high:
         raise UserError(f"--speed {options.speed:g}: expected {low:g} to {high:g} {unit}.")
     torch.set_num_threads(1)  # one robot is too little work to share
-    compile_kernels()
     server = open_server(options.host, options.port)
     try:
-        world = PlayWorld(played, ground, randomized=options.randomize, seed=options.seed)
+        with Progress(Console(stderr=True)) as progress, compiling(progress):
+            world = PlayWorld(played, ground, randomized=options.randomize, seed=options.seed)
+            world.step()  # or whoever opens the page first would wait for it
         told = Measurement(options.run, played, options.snapshot)
         player = Player(server, world, lambda: subject.load(options.run), (options.speed, 0.0, 0.0), told)
         shown = "localhost" if options.host in ("0.0.0.0", "::") else options.host

@@ -23,9 +23,10 @@ def compile_kernels(package: Path = PACKAGE) -> None:
     from ssr.vision.camera import CameraConfig
 
     with Progress(Console(stderr=True)) as progress, compiling(progress), torch.random.fork_rng(devices=[]):
-        env = TraversalEnv(load("x2"), 1, camera=CameraConfig(period=1))
+        # Two worlds: a part of one world's row has no gaps, which makes it another type of array.
+        env = TraversalEnv(load("x2"), 2, camera=CameraConfig(period=1))
         env.reset()
-        transition = env.step(torch.zeros(1, env.layouts.action.size))
+        transition = env.step(torch.zeros(2, env.layouts.action.size))
         env.restart(transition.ended)
     with suppress(OSError):  # a package that cannot be written to: then it is tried the next time
         done.parent.mkdir(exist_ok=True)
