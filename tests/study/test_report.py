@@ -100,6 +100,8 @@ def test_one_seed_has_its_own_interval_and_several_that_of_their_means(done: Stu
     assert trials is not None and trials.count == 4 and trials.ending.sum() == 3 * LASTED
     assert both.directions is not None and both.directions["asymmetry"][0] == pytest.approx(0.2)
     assert np.shape(both.directions["paths"]) == (10, 4, 5, 2)
+    both.place = 4
+    assert both.colour(0) == both.colour(3) == single[0].colour(4), "one colour in every figure"
     last = both.metrics()[-1]
     assert last["return/locomotion"] == pytest.approx(16.0) and last["wall_seconds"] == pytest.approx(480.0)
 

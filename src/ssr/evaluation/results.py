@@ -11,6 +11,7 @@ from ssr import __version__
 from ssr.errors import UserError
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
+from ssr.evaluation.figures.style import colour
 from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.store import Store
 from ssr.evaluation.trials import Trials
@@ -42,6 +43,11 @@ class Results:
     manner: dict[str, Any] | None = None  #: as `manner.compare` gives it
     run: Path | None = None  #: the run directory, where there is one
     chunk: int = CHUNK  #: trials that ran side by side
+    place: int | None = None  #: among all that are compared, where a figure shows only some of them
+
+    def colour(self, number: int) -> str:
+        """Of its curves; number: its place in a figure, which counts unless it has one of its own."""
+        return colour(number if self.place is None else self.place)
 
     def put(self, row: Row) -> None:
         """Add a row in its place, instead of one for the same course."""

@@ -113,7 +113,7 @@ def _standing(folder: StudyFolder, run: PlannedRun) -> Standing:
         where=where if held or done else "",
         steps=int(metrics["total_steps"]) if metrics else 0,
         rate=float(metrics["steps_per_second"]) if metrics else None,
-        trials=_trials(folder.evaluation(run) / TRIALS),
+        trials=0 if done else _trials(folder.evaluation(run) / TRIALS),
         metrics=metrics,
         done=done,
         reason=failed["reason"] if failed and state == FAILED else "",

@@ -133,7 +133,10 @@ def _methods(
         together.setdefault(run.name if run.entered else run.method, []).append(result)
     order = [*folder.plan.methods, *(run.name for run, _ in single if run.entered)]
     title = {run.name: run.title for run, _ in single} | {n: c.title for n, c in CONTENDERS.items()}
-    return {name: SeedResults.of(title[name], together[name]) for name in order if name in together}
+    made = {name: SeedResults.of(title[name], together[name]) for name in order if name in together}
+    for place, result in enumerate(made.values()):
+        result.place = place
+    return made
 
 
 def page(folder: StudyFolder, done: Sequence[PlannedRun], methods: dict[str, SeedResults]) -> str:

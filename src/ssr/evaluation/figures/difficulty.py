@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ssr.evaluation.courses import Course
-from ssr.evaluation.figures.style import colour, figure, tidy
+from ssr.evaluation.figures.style import figure, tidy
 from ssr.evaluation.measures import Row
 from ssr.evaluation.results import Results
 from ssr.evaluation.table import all_courses
@@ -54,8 +54,8 @@ def _panel(axes: Axes, results: Sequence[Results], courses: list[Course]) -> Non
             continue
         beside = BESIDE * (number - (len(results) - 1) / 2)
         at, rows = [k + beside for k, _ in found], [row for _, row in found]
-        _line(axes, at, rows, "success", colour(number), "-", f"{result.name}: success")
-        _line(axes, at, rows, "traversal", colour(number), ":", f"{result.name}: traversal")
+        _line(axes, at, rows, "success", result.colour(number), "-", f"{result.name}: success")
+        _line(axes, at, rows, "traversal", result.colour(number), ":", f"{result.name}: traversal")
     axes.set_xticks(range(len(courses)), [_tick(course) for course in courses], fontsize=7)
     axes.set_ylim(-3, 103)
     axes.set_xlim(-0.3, len(courses) - 0.7)

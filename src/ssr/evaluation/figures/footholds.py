@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ssr.evaluation.courses import Course, course_sets
-from ssr.evaluation.figures.style import CHANCE, GROUND, GROUND_EDGE, SAFE, colour, figure, tidy
+from ssr.evaluation.figures.style import CHANCE, GROUND, GROUND_EDGE, SAFE, figure, tidy
 from ssr.evaluation.measures import course_of
 from ssr.evaluation.places import places
 from ssr.evaluation.results import Results
@@ -74,8 +74,8 @@ def _densities(axes: Axes, results: Sequence[Results], course: Course, section: 
             continue
         found = places(section, trials)
         curve = density(found, grid, period)
-        axes.fill_between(grid, curve, color=colour(number), alpha=0.18, lw=0)
-        axes.plot(grid, curve, color=colour(number), lw=1.8, label=f"{result.name} ({len(found)})")
+        axes.fill_between(grid, curve, color=result.colour(number), alpha=0.18, lw=0)
+        axes.plot(grid, curve, color=result.colour(number), lw=1.8, label=f"{result.name} ({len(found)})")
     axes.set_xlim(low, high)
     room = 1.2 + 0.08 * len(results)  # for the legend
     axes.set_ylim(0, room * (axes.get_ylim()[1] or 1.0))
@@ -121,7 +121,7 @@ def safe_rate(results: Sequence[Results]) -> Figure | None:
                 continue
             value, low, high = (100 * row[name] for name in ("sfr", "sfr_low", "sfr_high"))
             at = k + (number - (len(results) - 1) / 2) * width
-            axes.bar(at, value, width * 0.92, color=colour(number), alpha=0.85)
+            axes.bar(at, value, width * 0.92, color=result.colour(number), alpha=0.85)
             axes.errorbar(at, value, yerr=[[value - low], [high - value]], color="#222", lw=0.9, capsize=2)
             if (chance := row.get("sfr_chance")) is not None:
                 axes.plot(k + np.array([-0.45, 0.45]), [100 * chance] * 2, "--", color=CHANCE, lw=1.4)
@@ -130,7 +130,7 @@ def safe_rate(results: Sequence[Results]) -> Figure | None:
     axes.set_ylabel("safe footholds (%)", fontsize=8)
     handles: list[Artist] = [Line2D([], [], ls="--", color=CHANCE, label="feet put anywhere")]
     if len(results) > 1:
-        handles += [Patch(color=colour(k), label=result.name) for k, result in enumerate(results)]
+        handles += [Patch(color=result.colour(k), label=result.name) for k, result in enumerate(results)]
     made.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
     return made
 
@@ -148,7 +148,7 @@ def over_training(results: Sequence[Results], measure: str = "msr") -> Figure | 
         if measure == "msr":
             axes.axhline(100 * SAFE_MSR, color="#888", lw=0.8)
         for number, result in enumerate(results):
-            _follow(axes, result, course, colour(number), measure)
+            _follow(axes, result, course, result.colour(number), measure)
         axes.set_title(course.title, fontsize=10)
         axes.set_xlabel("iteration", fontsize=8)
         axes.set_ylim(0, 102)

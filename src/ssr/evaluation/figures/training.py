@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ssr.evaluation.figures.style import colour, figure, tidy
+from ssr.evaluation.figures.style import figure, tidy
 from ssr.evaluation.results import Results
 
 SMOOTHING = 25  #: iterations a curve is averaged over
@@ -24,8 +24,8 @@ def training(results: Sequence[Results]) -> Figure | None:
     peaks = []
     for number, result in shown:
         metrics = result.metrics()
-        _curve(total, metrics, "return/locomotion", 1.0, colour(number), result.name)
-        _curve(top, [_top(m) for m in metrics], "reached_top", 100.0, colour(number), result.name)
+        _curve(total, metrics, "return/locomotion", 1.0, result.colour(number), result.name)
+        _curve(top, [_top(m) for m in metrics], "reached_top", 100.0, result.colour(number), result.name)
         peaks.append(max(m.get("peak_memory_mb", 0.0) for m in metrics) / 1024)
     for axes, title, label in (
         (total, "episode return (locomotion)", "return"),
@@ -38,7 +38,9 @@ def training(results: Sequence[Results]) -> Figure | None:
     top.set_ylim(0, max(5.0, top.get_ylim()[1]))
     total.legend(fontsize=7, frameon=False)
     tidy(memory)
-    memory.bar(range(len(shown)), peaks, color=[colour(number) for number, _ in shown], alpha=0.85)
+    memory.bar(
+        range(len(shown)), peaks, color=[result.colour(number) for number, result in shown], alpha=0.85
+    )
     for k, peak in enumerate(peaks):
         memory.text(k, peak, f"{peak:.2f}", ha="center", va="bottom", fontsize=8)
     memory.set_xticks(range(len(shown)), [result.name for _, result in shown], fontsize=7, rotation=20)
