@@ -135,7 +135,8 @@ class Simulator(Protocol):
         """Put these worlds into a pose. Until they step, their forces and torques are those of before."""
 
     def place(self, env_ids: Tensor, tiles: Sequence[Tile]) -> None:
-        """Lay one tile under each of these worlds."""
+        """Lay one tile under each of these worlds. Friction of its own takes hold with `randomize`, which
+        follows."""
 
     def randomize(self, env_ids: Tensor, dynamics: Dynamics) -> None:
         """Give these worlds other masses, drives and friction than the robot was built with."""
