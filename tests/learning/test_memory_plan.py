@@ -25,22 +25,23 @@ def test_a_plan_of_more_worlds_is_what_they_hold(monkeypatch) -> None:
     monkeypatch.setattr(memory_plan, "MOVED", (24, 28))
     smoke = presets.preset("smoke")
     config = replace(smoke, env=replace(smoke.env, num_envs=32))
-    planned = memory_plan.plan(config)
+    plan = memory_plan.plan(config)
+    planned = plan.parts
     held = memory_plan._learner(config, 32)
     for name in ("networks, gradients, Adam", "rollout and images"):
         assert planned[name] * memory_plan.GIGABYTE == pytest.approx(held[name], rel=0.02), name
     physics = memory_plan._worlds(config, 32)["physics"]
     assert planned["physics"] * memory_plan.GIGABYTE == pytest.approx(physics, rel=0.02)
     assert all(size > 0.0 for size in planned.values())
+    assert planned[memory_plan.UPDATE] == max(plan.updates.values()) and min(plan.updates.values()) > 0.0
 
 
 def test_a_plan_that_does_not_fit_is_told(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(
-        memory_plan, "plan", lambda config, mirrored_input: {"rollout": 12.0 + mirrored_input}
-    )
+    held = lambda size: memory_plan.Plan(parts={"rollout": size}, updates={"ppo": 1.0})
+    monkeypatch.setattr(memory_plan, "plan", lambda config, mirrored_input: held(12.0 + mirrored_input))
     assert doctor.run(["--preset", "paper", "--device", "cuda"]) == 0
     assert "fits into the 22 GB" in capsys.readouterr().out
-    monkeypatch.setattr(memory_plan, "plan", lambda config, mirrored_input: {"rollout": 22 + mirrored_input})
+    monkeypatch.setattr(memory_plan, "plan", lambda config, mirrored_input: held(22.0 + mirrored_input))
     assert doctor.run(["--preset", "paper"]) == 1
     assert "does NOT fit" in capsys.readouterr().out
     with pytest.raises(UserError, match="memory plan is made for CUDA"):

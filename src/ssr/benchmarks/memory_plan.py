@@ -1,46 +1,64 @@
 """What a training run will hold on its device, worked out on any machine.
 
 Everything that grows with the worlds is measured at two small numbers of them, here on the CPU, and goes on
-in a straight line; buffers of fixed size are added as they are. Activations are those of single precision: on
-CUDA bfloat16 makes them smaller, so the plan is a bound.
+in a straight line, each part of an update in its own; buffers of fixed size are added as they are.
+Activations are those of single precision: on CUDA bfloat16 makes them smaller, so the plan is a bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ssr.benchmarks.memory import peak_tensor_bytes
+from ssr.benchmarks.memory import watched
 from ssr.benchmarks.recording import RandomWalk
 from ssr.learning.config import AblationConfig, TrainConfig
 from ssr.learning.ssr import SSR
+from ssr.learning.stopwatch import Stopwatch
 from ssr.motion.dataset import MotionDataset
 from ssr.motion.frames import WINDOW
 from ssr.robots import load
 from ssr.symmetry.vectors import layouts
 
-#: Worlds that a learner is measured with; of fewer another part of the update is the peak.
-LEARNED = (96, 160)
+LEARNED = (32, 64)  #: worlds that a learner is measured with
 MOVED = (24, 48)  #: worlds that physics and task are measured with; fewer share room for contacts
 GIGABYTE = 1e9
 BOUND = 22.0  #: GB that a card of 24 GB has for a run
 SET_ASIDE = 1.5  #: GB for CUDA's context, libraries and what the allocator cannot use; not measured
-LEARNER = ("networks, gradients, Adam", "rollout and images", "the update, at its peak")
+LEARNER = ("networks, gradients, Adam", "rollout and images")
+UPDATES = ("style", "ppo", "encoder", "imagination")  #: parts of an update, of which the largest counts
+UPDATE = "the update, at its peak"
 WORLDS = ("physics", "task, terrain, camera")
 
 
-def plan(config: TrainConfig, *, mirrored_input: bool = False) -> dict[str, float]:
-    """GB by part. mirrored_input: with the symmetry that the paper compares with (Fig. 7c)."""
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """GB by part."""
+
+    parts: dict[str, float]
+    updates: dict[str, float]  #: of the parts of an update, the largest of which is among `parts`
+
+    @property
+    def total(self) -> float:
+        return sum(self.parts.values())
+
+
+def plan(config: TrainConfig, *, mirrored_input: bool = False) -> Plan:
+    """mirrored_input: with the symmetry that the paper compares with (Fig. 7c)."""
     if mirrored_input:
         config = replace(config, ablation=AblationConfig(input_symmetry=True))
     parts = {"replay, reference motion": _buffers(config)}
     parts |= _at_scale(lambda worlds: _learner(config, worlds), config.env.num_envs, LEARNED)
+    updates = {name: parts.pop(name) / GIGABYTE for name in UPDATES}
+    parts[UPDATE] = GIGABYTE * max(updates.values())
     parts |= _at_scale(lambda worlds: _worlds(config, worlds), config.env.num_envs, MOVED)
-    return {name: size / GIGABYTE for name, size in parts.items()} | {"set aside for CUDA": SET_ASIDE}
+    held = {name: size / GIGABYTE for name, size in parts.items()} | {"set aside for CUDA": SET_ASIDE}
+    return Plan(parts=held, updates=updates)
 
 
 def _at_scale(
@@ -66,26 +84,38 @@ def _learner(config: TrainConfig, worlds: int) -> dict[str, float]:
         config,
         ppo=replace(config.ppo, epochs=1),  # one pass over the data holds as much as several
         encoder=replace(config.encoder, epochs=1),
-        style=replace(config.style, updates=1, replay=100, batch_size=8),
-        imagination=replace(config.imagination, capacity=100, batch_size=8),
+        style=replace(config.style, updates=1, replay=100),
+        imagination=replace(config.imagination, capacity=100),
     )
     torch.manual_seed(0)
     recording = RandomWalk(small, worlds)
-    kept: list[SSR] = []
-
-    def work() -> object:
-        learner = recording.learner(small)
-        kept.append(learner)
-        recording.live_through(learner)
-        return learner
-
-    peak = peak_tensor_bytes(work)
-    learner, stepping = kept[0], _optimizers(kept[0])
+    learner = recording.learner(small)
+    learner.stopwatch = watch = _MemoryWatch()
+    recording.live_through(learner)
+    stepping = _optimizers(learner)
     networks = bytes_of(learner.networks, *stepping)
     kept_too = (learner.rollout, learner.style, learner.footsteps, learner.statistics)
     known = bytes_of(recording.motion)  # the reference was there before
     stored = bytes_of(learner.networks, *stepping, *kept_too, recording.motion) - networks - known
-    return dict(zip(LEARNER, (networks, stored, max(peak - networks - stored, 0.0)), strict=True))
+    return dict(zip(LEARNER, (networks, stored), strict=True)) | watch.most
+
+
+class _MemoryWatch(Stopwatch):
+    """Instead of how long each part of an update takes: how much it holds that it does not keep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most = dict.fromkeys(UPDATES, 0.0)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        if name not in self.most:
+            yield
+            return
+        with watched() as held:
+            yield
+        # Adam's moments, made in the first step, are counted with the networks.
+        self.most[name] = max(self.most[name], float(held.peak - max(held.left, 0)))
 
 
 def _optimizers(learner: SSR) -> list[Any]:

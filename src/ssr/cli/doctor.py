@@ -57,10 +57,12 @@ def show_plan(preset: str, device: str) -> int:
     plans = [memory_plan.plan(config, mirrored_input=mirrored) for mirrored in (False, True)]
     title = f"{preset} on {device}: {config.env.num_envs:,} worlds, {config.ppo.steps} steps, GB"
     table = Table("", "SSR", "input symmetry", title=title)
-    for name in plans[0]:
-        table.add_row(name, *(f"{plan[name]:.2f}" for plan in plans))
-    totals = [sum(plan.values()) for plan in plans]
-    table.add_row("all", *(f"{total:.2f}" for total in totals), style="bold")
+    for name in plans[0].parts:
+        table.add_row(name, *(f"{plan.parts[name]:.2f}" for plan in plans))
+    totals = [plan.total for plan in plans]
+    table.add_row("all", *(f"{total:.2f}" for total in totals), style="bold", end_section=True)
+    for name in plans[0].updates:
+        table.add_row(f"update of {name} alone", *(f"{plan.updates[name]:.2f}" for plan in plans))
     console = Console()
     console.print(table)
     fits = max(totals) <= memory_plan.BOUND
