@@ -37,7 +37,7 @@ def test_a_plan_of_more_worlds_is_what_they_hold(monkeypatch) -> None:
 
 
 def test_a_plan_that_does_not_fit_is_told(monkeypatch, capsys) -> None:
-    held = lambda size: memory_plan.Plan(parts={"rollout": size}, updates={"ppo": 1.0})
+    held = lambda size: memory_plan.MemoryPlan(parts={"rollout": size}, updates={"ppo": 1.0})
     monkeypatch.setattr(memory_plan, "plan", lambda config, mirrored_input: held(12.0 + mirrored_input))
     assert doctor.run(["--preset", "paper", "--device", "cuda"]) == 0
     assert "fits into the 22 GB" in capsys.readouterr().out

@@ -10,7 +10,7 @@ from torch.profiler import ProfilerActivity, profile
 
 
 @dataclass
-class Held:
+class LiveBytes:
     """Bytes of tensors made inside; what existed before does not count."""
 
     peak: int = 0  #: most at once
@@ -18,9 +18,9 @@ class Held:
 
 
 @contextmanager
-def watched() -> Iterator[Held]:
+def watched() -> Iterator[LiveBytes]:
     """What is held inside; known once it is over."""
-    held = Held()
+    held = LiveBytes()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         yield held
     events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]

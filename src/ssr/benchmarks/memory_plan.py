@@ -37,7 +37,7 @@ WORLDS = ("physics", "task, terrain, camera")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class MemoryPlan:
     """GB by part."""
 
     parts: dict[str, float]
@@ -48,7 +48,7 @@ class Plan:
         return sum(self.parts.values())
 
 
-def plan(config: TrainConfig, *, mirrored_input: bool = False) -> Plan:
+def plan(config: TrainConfig, *, mirrored_input: bool = False) -> MemoryPlan:
     """mirrored_input: with the symmetry that the paper compares with (Fig. 7c)."""
     if mirrored_input:
         config = replace(config, ablation=AblationConfig(input_symmetry=True))
@@ -58,7 +58,7 @@ def plan(config: TrainConfig, *, mirrored_input: bool = False) -> Plan:
     parts[UPDATE] = GIGABYTE * max(updates.values())
     parts |= _at_scale(lambda worlds: _worlds(config, worlds), config.env.num_envs, MOVED)
     held = {name: size / GIGABYTE for name, size in parts.items()} | {"set aside for CUDA": SET_ASIDE}
-    return Plan(parts=held, updates=updates)
+    return MemoryPlan(parts=held, updates=updates)
 
 
 def _at_scale(
