@@ -19,13 +19,14 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import damage
 import faults
 import inputs
 import kills
 import material
 from tally import Tally
 
-PARTS = {"inputs": inputs.settings, "files": inputs.files, "kills": kills.trial, "robot": faults.trial}
+PARTS = {"inputs": inputs.settings, "files": damage.files, "kills": kills.trial, "robot": faults.trial}
 
 
 def main() -> int:

@@ -1,133 +1,277 @@
-"""A training killed at every point at which it writes, one after the other, and gone on with.
+"""A training killed wherever it changes the disk, one point after the other, and gone on with.
 
-The writer is one with a fault: it counts what reaches the disk – a file half written, a line half appended, a
-flush, a rename, a folder made or removed – and at its number ends the process as a power cut would.
+Four ways to train: begun, gone on with, gone back by an iteration and done again, a recipe of two stages.
+Python tells of everything it opens to write, renames, makes and removes below the run's directory; before
+each of these, and in the middle of whatever is written, the process ends as SIGKILL ends it. Curves for
+TensorBoard are left out: nothing reads them again. Then some more kills at random moments. Whoever goes on
+gives the same command again, or --resume where there is something to resume; what is on the disk at the end
+must be what a run that was not killed leaves, to the last bit and the last file.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import sys
+import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
-from material import Material, tiny
-from safetensors.torch import load_file
+from alike import alike
+from material import Material, recipe_text, tiny
+from safetensors.torch import save
 from tally import Tally
 
 from ssr.errors import UserError
-from ssr.learning import checkpoint, packing, run_directory, runner, sealed, worlds
+from ssr.learning import (
+    checkpoint,
+    packing,
+    recipe,
+    run_directory,
+    runner,
+    sealed,
+    small_checkpoint,
+    stages,
+    worlds,
+)
+from ssr.learning.config import RunConfig, TrainConfig
 from ssr.learning.ranks import ALONE
-from ssr.learning.run_directory import read_metrics
-from ssr.learning.run_lock import locked
-from ssr.learning.runner import Origin
+from ssr.learning.run_directory import BEGUN, SMALL, read_metrics
 
-ITERATIONS = 3
 KILLED = 9
+AT_RANDOM = 8  #: kills at any moment, per way
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+CURVES = "tfevents"
+OF_THE_CLOCK = re.compile(r"seconds/.*|wall_seconds|iteration_seconds|steps_per_second|peak_memory_mb")
 
 
 class FaultyDisk:
-    """Patches what `ssr` writes with, in a process of its own."""
+    """Counts every change below `run` in a process of its own, and ends it at number `deadly`."""
 
-    def __init__(self, deadly: int) -> None:
-        self.deadly, self.count = deadly, 0
+    def __init__(self, run: Path, deadly: int) -> None:
+        self._run, self._deadly = str(run), deadly
         self.points: list[str] = []
-        for owner, name in ((os, "fsync"), (os, "replace"), (shutil, "rmtree"), (Path, "mkdir")):
-            self._around(owner, name)
-        self._halfway(packing, "save_file", self._half_tensors)
-        self._halfway(Path, "write_bytes", lambda path, content: self._half(path, content))
-        self._halfway(run_directory, "_append", lambda path, line: self._half(path, line.encode(), "ab"))
+        self._halfway(packing, "save_file", lambda tensors, path, **_: (Path(path), save(tensors), "wb"))
+        self._halfway(Path, "write_bytes", lambda path, content: (path, content, "wb"))
+        self._halfway(run_directory, "_append", lambda path, line: (path, line.encode(), "ab"))
+        sys.addaudithook(self._heard)
 
-    def _point(self, name: str) -> bool:
-        self.points.append(name)
-        self.count += 1
-        return self.count == self.deadly
+    def _heard(self, event: str, about: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(about[2], int) and about[2] & WRITING:
+            self._change("open", about[0])
+        elif event == "os.rename":
+            self._change("rename", about[1], about[3])
+        elif event == "os.mkdir" and not os.path.lexists(about[0]):
+            self._change("mkdir", about[0], about[2])
+        elif event in ("os.remove", "os.rmdir"):
+            where = _whole(about[0], about[1])
+            if os.path.lexists(where):
+                self._change(event.removeprefix("os."), where)
 
-    def _around(self, owner: Any, name: str) -> None:
-        """Killed before it, and killed after it."""
+    def _change(self, what: str, path: Any, folder: int = -1) -> None:
+        path = _whole(path, folder)
+        if path.startswith(self._run) and CURVES not in path and self._point(f"before {what} of", path):
+            os._exit(KILLED)
+
+    def _point(self, what: str, path: str) -> bool:
+        inside = re.sub(r"\d+", "#", path.removeprefix(self._run)).lstrip("/") or "the directory"
+        self.points.append(f"{what} {inside}")
+        return len(self.points) == self._deadly
+
+    def _halfway(self, owner: Any, name: str, said: Callable[..., tuple[Path, bytes, str]]) -> None:
         whole = getattr(owner, name)
 
         def struck(*arguments: Any, **more: Any) -> Any:
-            if self._point(f"before {name}"):
-                os._exit(KILLED)
-            result = whole(*arguments, **more)
-            if self._point(f"after {name}"):
-                os._exit(KILLED)
-            return result
-
-        setattr(owner, name, struck)
-
-    def _halfway(self, owner: Any, name: str, half: Callable[..., None]) -> None:
-        whole = getattr(owner, name)
-
-        def struck(*arguments: Any, **more: Any) -> Any:
-            if self._point(f"half of {name}"):
-                half(*arguments, **more)
+            path, content, mode = said(*arguments, **more)
+            if str(path).startswith(self._run) and self._point("half of", str(path)):
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "ab" else 0))
+                os.write(descriptor, content[: len(content) // 2])
                 os._exit(KILLED)
             return whole(*arguments, **more)
 
         setattr(owner, name, struck)
 
-    @staticmethod
-    def _half(path: Path, content: bytes, mode: str = "wb") -> None:
-        with path.open(mode) as file:
-            file.write(content[: len(content) // 2])
 
-    @staticmethod
-    def _half_tensors(tensors: Any, path: str, **_: Any) -> None:
-        from safetensors.torch import save
+def _whole(path: Any, folder: int) -> str:
+    """Also of a name that is told relative to an open folder."""
+    if isinstance(path, int):
+        return ""
+    path = os.fsdecode(path)
+    return path if folder == -1 or os.path.isabs(path) else f"{os.readlink(f'/proc/self/fd/{folder}')}/{path}"
 
-        FaultyDisk._half(Path(path), save(tensors))
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A way to train: what is killed, what is done then, and the directory that it begins with."""
+
+    name: str
+    work: Callable[[Path], object]
+    again: Callable[[Path], object]
+    before: Path | None = None
 
 
 def trial(made: Material, seed: int) -> list[Tally]:
-    tally, folder = Tally("kills at write points"), made.folder / "kills"
-    folder.mkdir(exist_ok=True)
+    folder, rng = made.folder / f"kills-{seed}", np.random.default_rng(seed)
+    folder.mkdir()
     config = tiny(seed)
-    config = replace(config, run=replace(config.run, iterations=ITERATIONS))
-    _build_once(config)
-    report = folder / f"points-{seed}"
-    straight = folder / f"straight-{seed}"
-    _in_a_process(lambda: _train(straight, config, deadly=0, report=report))
-    points = report.read_text().splitlines()
-    tally.tried = len(points)
-    for number, point in enumerate(points, 1):
-        run = folder / f"killed-{seed}-{number}"
-        code = _in_a_process(lambda r=run, n=number: _train(r, config, deadly=n))
-        if code != KILLED:
-            tally.bad.append(f"point {number}, {point}: ended with {code} instead of being killed")
-        again = _in_a_process(lambda r=run: _go_on(r, config))
-        if again != 0:
-            tally.bad.append(f"point {number}, {point}: going on ended with {again}")
-        elif why := _differs(run, straight):
-            tally.bad.append(f"point {number}, {point}: {why}")
+    text = recipe_text(seed)
+    several = recipe.read(text, "tiny")
+    _build_once(config, *(stage.config for stage in several.stages))
+    one = replace(config, run=replace(config.run, iterations=1))
+    quiet = lambda words: None
+
+    def restart(run: Path) -> None:
+        if checkpoint.checkpoints(run):
+            runner.resume(run)
+            return
+        if any((run / name).exists() for name in BEGUN):  # refused, both ways: nothing was saved
+            shutil.rmtree(run)
+        runner.start(run, one)
+
+    def follow(run: Path) -> None:
+        if stages.is_recipe_run(run):
+            stages.resume(run, quiet)
         else:
-            tally.harmless += 1
-        shutil.rmtree(run, ignore_errors=True)
-    kinds = sorted(set(points))
-    print(f"    {len(points)} write points of {len(kinds)} kinds: {', '.join(kinds)}")
-    return [tally]
+            stages.run(run, several, text, say=quiet)
+
+    on = lambda run: runner.resume(run, iterations=3)
+    back = lambda run: runner.resume(run, iteration=2, iterations=3)
+    start = Way(name="begun", work=lambda run: runner.start(run, one), again=restart)
+    begun = _straight(start, folder)
+    resume = Way(name="gone on with", work=on, again=on, before=begun[0])
+    gone_on = _straight(resume, folder)
+    redo = Way(name="an iteration again", work=back, again=back, before=gone_on[0])
+    by_recipe = Way(name="by a recipe", work=follow, again=follow)
+    ways = [(start, begun), (resume, gone_on)] + [(way, _straight(way, folder)) for way in (redo, by_recipe)]
+    found = [tally for way, straight in ways for tally in _killed(way, straight, folder, rng)]
+    kinds = Counter(point for _, (_, points, _) in ways for point in points)
+    print(f"    {sum(kinds.values())} points at which the disk is changed, of {len(kinds)} kinds:")
+    for kind, count in sorted(kinds.items()):
+        print(f"    {count:4d} {kind}")
+    return found
 
 
-def _build_once(config: Any) -> None:
-    """Every process begins with a copy of worlds and networks as they are built here."""
-    built = worlds.make(config, ALONE)
-    random = torch.get_rng_state()
+def _straight(way: Way, folder: Path) -> tuple[Path, list[str], float]:
+    """What is left by a run that nobody kills, the points at which it could be, and how long it takes."""
+    run, report = folder / f"straight-{way.name.replace(' ', '-')}", folder / "points"
+    _copy(way.before, run)
 
-    def again(*_: Any) -> Any:
+    def work() -> None:
+        disk = FaultyDisk(run, deadly=0)
+        way.work(run)
+        report.write_text("\n".join(disk.points))
+
+    begin = time.monotonic()
+    if code := _ended(_in_a_process(work)):
+        raise RuntimeError(f"{way.name}: a run that nobody killed ended with {code}")
+    return run, report.read_text().splitlines(), time.monotonic() - begin
+
+
+def _killed(
+    way: Way, straight: tuple[Path, list[str], float], folder: Path, rng: np.random.Generator
+) -> list[Tally]:
+    expected, (_, points, seconds) = _left(straight[0]), straight
+    everywhere = Tally(f"killed at every write: {way.name}")
+    at_random = Tally(f"killed at random: {way.name}")
+    run = folder / "killed"
+    for number, point in enumerate(points, 1):
+        everywhere.tried += 1
+        _copy(way.before, run)
+        code = _ended(_in_a_process(lambda n=number: (FaultyDisk(run, deadly=n), way.work(run))))
+        if code != KILLED:
+            everywhere.bad.append(f"point {number}, {point}: ended with {code} instead of being killed")
+        _go_on(way, run, expected, everywhere, f"point {number}, {point}")
+    for _ in range(AT_RANDOM):
+        at_random.tried += 1
+        _copy(way.before, run)
+        wait = float(rng.uniform(0.0, seconds))
+        pid = _in_a_process(lambda: way.work(run))
+        time.sleep(wait)
+        os.kill(pid, signal.SIGKILL)
+        code = _ended(pid)
+        if code not in (-signal.SIGKILL, 0):
+            at_random.bad.append(f"after {wait:.3f} s: ended with {code}")
+        _go_on(way, run, expected, at_random, f"after {wait:.3f} s")
+    for tally in (everywhere, at_random):
+        print(f"    {tally.what}: {tally.harmless} of {tally.tried} went on bit for bit", flush=True)
+    return [everywhere, at_random]
+
+
+def _go_on(way: Way, run: Path, expected: dict[str, Any], tally: Tally, where: str) -> None:
+    code = _ended(_in_a_process(lambda: way.again(run)))
+    if code != 0:
+        tally.bad.append(f"{where}: going on ended with {code}")
+    elif why := _difference(_left(run), expected):
+        tally.bad.append(f"{where}: {why}")
+    else:
+        tally.harmless += 1
+
+
+def _left(run: Path) -> dict[str, Any]:
+    """What a run leaves, without clocks: files and their contents."""
+    files = [p for p in sorted(run.rglob("*")) if p.is_file() and CURVES not in p.name]
+    left: dict[str, Any] = {"files": [str(p.relative_to(run)) for p in files]}
+    for path in checkpoint.checkpoints(run):
+        left[f"checkpoint {path.name}"] = _timeless(checkpoint.load(path))
+    for path in (p for p in files if p.suffix == ".safetensors" and p.parent.name == "snapshots"):
+        left[f"snapshot {path.name}"] = sealed.read(path)
+        sealed.require_seal(path, *left[f"snapshot {path.name}"])
+    for path in (p for p in files if p.name == SMALL or p.parent.name == "stages"):
+        left[str(path.relative_to(run))] = _timeless(small_checkpoint.load(path)[::2])
+    left["metrics"] = _timeless(read_metrics(run))
+    left["stages"] = [(e.name, e.end and e.end.iteration, e.small_starts) for e in stages.record(run)]
+    return left
+
+
+def _timeless(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {k: _timeless(v) for k, v in state.items() if not OF_THE_CLOCK.fullmatch(str(k))}
+    return type(state)(map(_timeless, state)) if isinstance(state, list | tuple) else state
+
+
+def _difference(left: dict[str, Any], expected: dict[str, Any]) -> str:
+    """A checkpoint older than those that are kept may stay, if it is whole, until the next one is saved."""
+    least = min(name for name in expected["files"] if name.startswith("checkpoints/"))
+    older = lambda name: name.startswith("checkpoints/0") and Path(name).parent.name < Path(least).parent.name
+    others = {name for name in set(left["files"]) ^ set(expected["files"]) if not older(name)}
+    if others:
+        return f"other files: {', '.join(sorted(others))}"
+    left["files"] = expected["files"]
+    others = [name for name in expected if not alike(left.get(name), expected[name])]
+    return f"not bit for bit what it would have been: {', '.join(others)}" if others else ""
+
+
+def _build_once(*configs: TrainConfig) -> None:
+    """Every process begins with worlds and networks as they are built here, fresh ones for every stage."""
+    key = lambda config: repr(replace(config, run=RunConfig(), ranks=1))
+    built: dict[str, list[Any]] = {}
+    for config in configs:
+        built.setdefault(key(config), []).append((worlds.make(config, ALONE), torch.get_rng_state()))
+
+    def again(config: TrainConfig, *_: Any) -> Any:
+        made, random = built[key(config)].pop(0)
         torch.set_rng_state(random)
-        return built
+        return made
 
     runner.worlds = SimpleNamespace(make=again)  # type: ignore[assignment]
 
 
-def _in_a_process(work: Callable[[], None]) -> int:
+def _copy(before: Path | None, run: Path) -> None:
+    shutil.rmtree(run, ignore_errors=True)
+    if before is not None:
+        shutil.copytree(before, run)
+
+
+def _in_a_process(work: Callable[[], object]) -> int:
     pid = os.fork()
     if pid == 0:
         try:
@@ -141,40 +285,8 @@ def _in_a_process(work: Callable[[], None]) -> int:
         except BaseException:
             os.write(1, traceback.format_exc().encode())
             os._exit(1)
+    return pid
+
+
+def _ended(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def _train(run: Path, config: Any, deadly: int, report: Path | None = None) -> None:
-    run_directory.RunDirectory.create(run, config)
-    disk = FaultyDisk(deadly)
-    with locked(run):
-        runner.train(ALONE, run, config, Origin())
-    if report is not None:
-        points = disk.points[:]
-        report.write_text("\n".join(points))
-
-
-def _go_on(run: Path, config: Any) -> None:
-    """As `ssr train --resume` does; a run that had saved nothing begins again."""
-    with locked(run):
-        if checkpoint.checkpoints(run):
-            runner.train(ALONE, run, config, Origin(checkpoint=checkpoint.choose(run)))
-        else:
-            (run / "metrics.jsonl").unlink(missing_ok=True)
-            runner.train(ALONE, run, config, Origin())
-
-
-def _differs(run: Path, straight: Path) -> str:
-    """How the end of a run that was killed is not that of one that was not."""
-    one, other = (load_file(checkpoint.choose(path) / "rank0.safetensors") for path in (run, straight))
-    if one.keys() != other.keys() or not all(torch.equal(one[name], other[name]) for name in other):
-        return "not bit for bit what it would have been"
-    # The order of metadata in a file of safetensors is another one each time: its seal is over what it says.
-    told, expected = (sealed.read(path / "snapshots" / "000003.safetensors")[0] for path in (run, straight))
-    if told != expected:
-        return "another last snapshot"
-    done = [row["iteration"] for row in read_metrics(run)]
-    if done != list(range(1, ITERATIONS + 1)):
-        return f"metrics of iterations {done}"
-    hidden = [str(p.relative_to(run)) for p in run.rglob(".*")]
-    return f"left {', '.join(hidden)}" if hidden else ""

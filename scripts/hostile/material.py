@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ssr.export.policy import export
 from ssr.learning import presets, runner
@@ -47,22 +50,38 @@ class Material:
     config: TrainConfig
 
 
+#: The smallest training that has every part.
+TINY: dict[str, Any] = {
+    "env.num_envs": 2, "run.snapshot_iterations": 1, "run.checkpoint_minutes": 0.0, "ppo.steps": 4,
+    "ppo.epochs": 1, "ppo.minibatches": 1, "encoder.minibatches": 1, "imagination.capacity": 500,
+    "imagination.batch_size": 32, "style.replay": 200, "style.updates": 1, "style.batch_size": 8,
+    "network.expert_hidden": (16,), "network.critic_hidden": (16,), "network.discriminator_hidden": (16,),
+    "network.encoder_hidden": (16,), "network.gru_hidden": 16, "network.proprioception_embedding": 16,
+    "network.cnn_channels": (4, 4, 8), "network.gate_hidden": (8,), "network.imagination_hidden": (16,),
+    "task.reference_starts": 0.0, "ranks": 1, "device": "cpu",
+}  # fmt: skip
+
+
 def tiny(seed: int) -> TrainConfig:
-    """The smallest training that has every part."""
     config = presets.preset("smoke")
-    changes = {
-        "seed": seed, "env.num_envs": 2, "run.iterations": 2, "run.snapshot_iterations": 1,
-        "run.checkpoint_minutes": 0.0, "ppo.steps": 4, "ppo.epochs": 1, "ppo.minibatches": 1,
-        "encoder.minibatches": 1, "imagination.capacity": 500, "imagination.batch_size": 32,
-        "style.replay": 200, "style.updates": 1, "style.batch_size": 8, "network.expert_hidden": (16,),
-        "network.critic_hidden": (16,), "network.discriminator_hidden": (16,),
-        "network.encoder_hidden": (16,), "network.gru_hidden": 16, "network.proprioception_embedding": 16,
-        "network.cnn_channels": (4, 4, 8),
-        "network.gate_hidden": (8,), "network.imagination_hidden": (16,), "task.reference_starts": 0.0,
-    }  # fmt: skip
-    for setting, value in changes.items():
+    for setting, value in (TINY | {"seed": seed, "run.iterations": 2}).items():
         config = presets.with_setting(config, setting, value)
-    return replace(config, ranks=1, device="cpu")
+    return config
+
+
+def recipe_text(seed: int) -> str:
+    """A recipe of two stages of one iteration each, the encoder alone in the second."""
+    steps = TINY["env.num_envs"] * TINY["ppo.steps"]
+    differences = [
+        f'[[differences]]\nsetting = "{setting}"\nvalue = {json.dumps(value)}\nreason = "tiny"'
+        for setting, value in TINY.items()
+    ]
+    frozen = 'frozen = ["actor", "critics", "discriminators", "imagination"]\nfresh_moments = true'
+    stages = [
+        f'[[stage]]\nname = "{name}"\nabout = "{name}"\nsteps = {steps}\n{more}'
+        for name, more in (("walk", ""), ("sight", frozen))
+    ]
+    return "\n".join([f'about = "seconds"\npreset = "smoke"\nseed = {seed}', *differences, *stages, ""])
 
 
 def make(folder: Path) -> Material:
@@ -73,7 +92,6 @@ def make(folder: Path) -> Material:
     robot.write_text(ROBOT)
     (folder / "biped.xml").write_text(biped())
     recipe = (files("ssr.learning") / "recipes" / "smoke.toml").read_text()
-    (folder / "joints.json").write_text(json.dumps({"hips": "Hips"}))
     return Material(folder=folder, run=run, robot=robot, recipe=recipe, config=config)
 
 
@@ -95,3 +113,64 @@ def biped() -> str:
         '<geom type="box" size="0.1 0.15 0.1" mass="10"/>'
         f"{leg('right', -0.12)}{leg('left', 0.12)}</body></worldbody></mujoco>"
     )
+
+
+def urdf() -> str:
+    """The same legs."""
+    inertia = '<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/>'
+
+    def link(name: str, mass: float, shape: str) -> str:
+        body = f"<collision>{shape}</collision>"
+        return f'<link name="{name}"><inertial><mass value="{mass}"/>{inertia}</inertial>{body}</link>'
+
+    def joint(name: str, parent: str, child: str, place: str) -> str:
+        ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{place}"/><axis xyz="0 1 0"/>'
+        limit = '<limit lower="-1.5" upper="1.5" effort="80" velocity="12"/>'
+        return f'<joint name="{name}" type="revolute">{ends}{limit}</joint>'
+
+    limb = '<geometry><box size="0.08 0.08 0.28"/></geometry>'
+    foot = '<origin xyz="0.03 0 -0.05"/><geometry><box size="0.2 0.1 0.04"/></geometry>'
+    parts = [link("pelvis", 10.0, '<geometry><box size="0.2 0.3 0.2"/></geometry>')]
+    for side, y in (("right", -0.12), ("left", 0.12)):
+        names = [f"{side}_{part}" for part in ("thigh", "shank", "foot")]
+        parts += [link(n, 2.0, foot if n.endswith("foot") else limb) for n in names]
+        places = (f"0 {y} 0", "0 0 -0.3", "0 0 -0.3")
+        for hinge, parent, child, place in zip(
+            ("hip", "knee", "ankle"), ("pelvis", *names), names, places, strict=False
+        ):
+            parts.append(joint(f"{side}_{hinge}", parent, child, place))
+    return f'<?xml version="1.0"?><robot name="biped">{"".join(parts)}</robot>'
+
+
+#: A person who stands, in metres: x ahead, y to the left, z up.
+PERSON = {"pelvis": (0.0, 0.0, 0.95), "neck": (0.0, 0.0, 1.45)} | {
+    f"{side}_{name}": (x, sign * y, z)
+    for side, sign in (("right", -1), ("left", 1))
+    for name, x, y, z in (
+        ("hip", 0.0, 0.1, 0.9), ("knee", 0.02, 0.1, 0.48), ("ankle", 0.0, 0.1, 0.08),
+        ("toe", 0.15, 0.1, 0.02), ("shoulder", 0.0, 0.2, 1.4),
+        ("elbow", 0.0, 0.25, 1.1), ("hand", 0.05, 0.25, 0.85),
+    )
+}  # fmt: skip
+JOINT_MAP = {name: name.title().replace("_", "") for name in PERSON}
+
+
+def walking(frames: int = 90) -> dict[str, np.ndarray]:
+    """(frames, 3) of each key point: they sway."""
+    sway = 0.02 * np.sin(np.linspace(0.0, 6.0, frames))[:, None] * np.array([1.0, 0.5, 0.0])
+    return {name: np.array(place) + sway for name, place in PERSON.items()}
+
+
+def bvh() -> str:
+    """Every joint hangs on the hips and carries its own position; y is up."""
+    turned = lambda points: points[:, [1, 2, 0]]
+    others = [name for name in PERSON if name != "pelvis"]
+    lines = ["HIERARCHY", f"ROOT {JOINT_MAP['pelvis']}", "{", "OFFSET 0 0 0"]
+    lines.append("CHANNELS 3 Xposition Yposition Zposition")
+    for name in others:
+        lines += [f"JOINT {JOINT_MAP[name]}", "{", "OFFSET 0 0 0"]
+        lines += ["CHANNELS 3 Xposition Yposition Zposition", "End Site", "{", "OFFSET 0 0 1", "}", "}"]
+    points = walking()
+    columns = [turned(points["pelvis"])] + [turned(points[name] - points["pelvis"]) for name in others]
+    rows = [" ".join(f"{v:.5f}" for v in row) for row in np.concatenate(columns, axis=1)]
+    return "\n".join([*lines, "}", "MOTION", f"Frames: {len(rows)}", "Frame Time: 0.008333", *rows, ""])

@@ -19,7 +19,12 @@ def unknown(what: str, given: object, known: Iterable[object]) -> UserError:
     return UserError(f"Unknown {what}: {given!r}. Closest of {len(names)}: {', '.join(alike)}.")
 
 
+def one_line(error: object) -> str:
+    """What a library says of a file, which may be many lines."""
+    return " ".join(str(error).split())
+
+
 def of_the_system(error: OSError) -> str:
     """`runs/x: No space left on device`."""
-    words = " ".join((error.strerror or str(error)).split()) or type(error).__name__
+    words = one_line(error.strerror or error) or type(error).__name__
     return f"{error.filename}: {words}" if error.filename else words

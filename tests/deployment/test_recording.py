@@ -126,3 +126,14 @@ def test_an_existing_recording_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Cannot record"):
         recording.Tape(tmp_path / "a.mcap")
     assert (tmp_path / "a.mcap").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("place", range(40, 1000, 37))
+def test_a_damaged_recording_is_read_as_far_as_it_is_whole(tmp_path: Path, place: int) -> None:
+    tape = recording.Tape(tmp_path / "x.mcap")
+    for _ in range(3):
+        tape.add("topic", String("said"))
+    tape.close()
+    whole = tape.path.read_bytes()
+    tape.path.write_bytes(whole[:place] + b"\xc7\x9d" * 9 + whole[place + 18 :])
+    assert len(list(recording.read(tape.path))) <= 3

@@ -23,6 +23,7 @@ from ssr.evaluation.evaluate import Request, evaluate
 from ssr.evaluation.eyes.record import MEASURES
 from ssr.evaluation.store import PARTS, code_digest
 from ssr.evaluation.table import GAIT, OUTCOME, WAY
+from ssr.files import without_seal
 
 QUIET = Console(quiet=True)
 GAP, STAIRS = Course.of("gap", 0.4), Course.of("stairs_down", 0.15, 0.30)
@@ -87,7 +88,7 @@ def test_killed_and_resumed_it_gives_the_same_table(reference: Path, tmp_path: P
 
 
 def test_results_of_another_version_are_written_anew(reference: Path, tmp_path: Path) -> None:
-    content = json.loads(table(reference))
+    content = without_seal(table(reference))
     (tmp_path / "results.json").write_text(json.dumps(content | {"format": 1, "rows": []}))
     with pytest.raises(UserError, match="format 1"):
         results.load(tmp_path)
@@ -96,11 +97,19 @@ def test_results_of_another_version_are_written_anew(reference: Path, tmp_path: 
 
 
 def test_results_of_another_format_are_refused_by_name(reference: Path, tmp_path: Path, capsys) -> None:
-    content = json.loads(table(reference))
+    content = without_seal(table(reference))
     (tmp_path / "results.json").write_text(json.dumps(content | {"format": 4}))
     assert main(["compare", str(tmp_path)]) == 2
     said = capsys.readouterr().err.strip()
     assert "\n" not in said and f"results.json has format 4, not {results.FORMAT}" in said
+
+
+def test_edited_results_are_refused_in_one_line(reference: Path, tmp_path: Path, capsys) -> None:
+    content = json.loads(table(reference))
+    content["rows"][0]["success"] = None
+    (tmp_path / "results.json").write_text(json.dumps(content))
+    assert main(["compare", str(tmp_path)]) == 2
+    assert "damaged or was edited" in (said := capsys.readouterr().err.strip()) and "\n" not in said
 
 
 def test_finished_trials_are_not_done_again_and_damaged_ones_are(tmp_path: Path, monkeypatch) -> None:

@@ -16,7 +16,7 @@ import torch
 
 from ssr.cli.main import main
 from ssr.errors import UserError
-from ssr.learning import checkpoint, config_file, patience, presets, sealed
+from ssr.learning import checkpoint, config_file, patience, presets, sealed, small_checkpoint
 from ssr.learning.patience import patiently
 from ssr.learning.run_directory import RunDirectory, read_metrics
 from ssr.learning.run_lock import LOCK, clear_away, locked
@@ -206,6 +206,56 @@ def test_a_place_that_cannot_be_written_is_one_line(words, tmp_path: Path, capfd
     said = capfd.readouterr().err.strip()
     assert said.startswith(f"ssr {words[0]}: ") and "Traceback" not in said
     assert target.read_text() == "" and list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f'{{"iteration": {value}}}' for value in ("null", '"2"', "NaN", "1e999", "9" * 400, "[]")),
+        *(f'{{"iteration": 2, "kl": {value}}}' for value in ("Infinity", "{}", '""')),
+        *("7", "[" * 9999, "{", ""),
+    ],
+)
+def test_a_damaged_line_of_metrics_is_left_out_and_stops_no_resume(tmp_path: Path, line: str) -> None:
+    run = RunDirectory(tmp_path)
+    run.log({"iteration": 1.0, "kl": 0.5})
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(path.read_text() + line + "\n")
+    run.log({"iteration": 3.0})
+    assert [row["iteration"] for row in read_metrics(tmp_path)] == [1.0, 3.0]
+    run.forget_after(2)
+    assert path.read_text() == '{"iteration": 1.0, "kl": 0.5}\n'
+
+
+# ---- kills ----------------------------------------------------------------------------------------------
+
+
+def test_half_a_removed_checkpoint_neither_looks_like_one_nor_stays(monkeypatch, tmp_path: Path) -> None:
+    """Killed in the midst of removing it, with its weights gone and its state.json not, or the other way."""
+    checkpoint.save(tmp_path, 1, {"n": 1})
+
+    def killed(path: Path, **_: object) -> None:
+        for part in sorted(path.iterdir() if path.exists() else ())[:2]:
+            part.unlink()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint.shutil, "rmtree", killed)
+        checkpoint.remove(tmp_path / "checkpoints" / "000001")
+    assert list((tmp_path / "checkpoints").iterdir()) and not checkpoint.checkpoints(tmp_path)
+    clear_away(tmp_path)
+    assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_a_run_that_was_killed_before_its_small_checkpoint_writes_it_when_it_goes_on(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert main(["train", *TINY, "--run", str(run)]) == 0
+    small = run / "small.safetensors"
+    iteration, _, state = small_checkpoint.load(small)
+    for lost in (small.unlink, lambda: small.write_bytes(b"half")):
+        lost()
+        assert main(["train", "--resume", str(run)]) == 0
+        again = small_checkpoint.load(small)
+        assert again[0] == iteration == 2 and again[2]["counters"] == state["counters"]
 
 
 # ---- nothing is left behind -----------------------------------------------------------------------------

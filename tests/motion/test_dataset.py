@@ -36,6 +36,19 @@ def x2() -> MotionDataset:
     return MotionDataset.load(robots.load("x2"))
 
 
+def test_a_damaged_file_is_one_line(x2: MotionDataset, tmp_path: Path) -> None:
+    """Noise anywhere in it: in what is packed, in what says how, or in the list of contents."""
+    path, rng = tmp_path / "x2.npz", np.random.default_rng(0)
+    clips, _ = store.load(store.of(x2.robot))
+    store.save(path, sorted(clips, key=lambda clip: clip.frames)[:2])
+    whole = path.read_bytes()
+    for place in rng.integers(0, len(whole), 60):
+        path.write_bytes(whole[:place] + rng.bytes(40) + whole[place + 40 :])
+        with pytest.raises(UserError) as error:
+            store.load(path)
+        assert "\n" not in str(error.value)
+
+
 def test_there_is_at_least_as_much_motion_as_in_table_11(dataset: MotionDataset) -> None:
     seconds = {column: sum(parts) for column, parts in dataset.seconds().items()}
     for kind, columns in TABLE_11.items():

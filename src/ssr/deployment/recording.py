@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import queue
-import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from mcap.writer import CompressionType, Writer
 
 from ssr.deployment.messages import Message, definition, ros_name
 from ssr.errors import UserError
+from ssr.files import DAMAGED
 
 FLUSH_SECONDS = 0.5
 CHUNK_BYTES = 1 << 20
@@ -101,10 +101,10 @@ class Tape:
 
 
 def read(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
-    """Topic, ROS type, log time (ns) and bytes of each message as written; a cut-off end is no error."""
+    """Topic, ROS type, log time (ns) and bytes of each message as written, as far as it is whole."""
     with path.open("rb") as file:
         try:
             for schema, channel, message in NonSeekingReader(file).iter_messages(log_time_order=False):
                 yield channel.topic, schema.name if schema else "", message.log_time, message.data
-        except (McapError, EOFError, struct.error, RuntimeError):
-            return  # lz4 reports a chunk that was cut off as a RuntimeError
+        except (McapError, *DAMAGED):
+            return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from ssr.evaluation.measures import Row, course_of
 from ssr.evaluation.store import Store
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.worlds import CHUNK
-from ssr.files import write_json
+from ssr.files import DAMAGED, with_seal, without_seal, write_json
 from ssr.learning.run_directory import METRICS, read_metrics
 
 EVAL, RESULTS, REPORT, TRIALS = "eval", "results.json", "report.html", "trials"
@@ -93,7 +92,7 @@ class Results:
             "directions": self.directions,
             "manner": self.manner,
         }
-        write_json(self.folder / RESULTS, content, indent=1)
+        write_json(self.folder / RESULTS, with_seal(content), indent=1)
 
 
 def load(folder: Path, run: Path | None = None) -> Results:
@@ -102,7 +101,7 @@ def load(folder: Path, run: Path | None = None) -> Results:
     if not path.is_file():
         raise UserError(f"{folder} has no {RESULTS}. Make it with `ssr eval`.")
     try:
-        content = json.loads(path.read_text())
+        content = without_seal(path.read_text())
         if content["format"] != FORMAT:
             raise OtherFormat(
                 f"{path} has format {content['format']}, not {FORMAT}: it was measured by other rules. "
@@ -124,8 +123,8 @@ def load(folder: Path, run: Path | None = None) -> Results:
             run=run,
             chunk=content["chunk"],
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged. Remove it and run `ssr eval` again.") from error
+    except DAMAGED as error:
+        raise UserError(f"{path} is damaged or was edited. Remove it and run `ssr eval` again.") from error
 
 
 def of(path: Path) -> Results:

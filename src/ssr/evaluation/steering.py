@@ -19,7 +19,7 @@ from ssr import pretrained
 from ssr.errors import UserError
 from ssr.evaluation import directions
 from ssr.evaluation.subject import Subject, load
-from ssr.files import write_json
+from ssr.files import DAMAGED, write_json
 
 FILE, FORMAT = "steering.json", 1
 LEARNED = (
@@ -75,7 +75,7 @@ def kept(source: str, subject: Subject) -> Steering | None:
             content = json.loads((folder / FILE).read_text())
             if content["format"] == FORMAT and content["weights"] == own:
                 return {sense: Obeyed(**content["followed"][sense]) for sense in SENSES}
-        except (OSError, ValueError, TypeError, KeyError):
+        except DAMAGED:
             continue
     return None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.courses import Course
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.worlds import CHUNK
-from ssr.files import replacing
+from ssr.files import DAMAGED, replacing
 from ssr.task.touchdowns import TouchdownRules
 
 #: what decides the course of a trial; figures and reports do not
@@ -85,7 +84,7 @@ class Store:
             try:
                 with np.load(path, allow_pickle=False) as file:
                     return Trials(**{f.name: file[f.name] for f in fields(Trials)}).first(count)
-            except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            except DAMAGED:
                 path.unlink(missing_ok=True)  # damaged by something else than us: do it again
         return None
 

@@ -6,12 +6,11 @@ that holds their SHA-256 sums; the directory appears under its name only when it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EIO
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from ssr.errors import UserError
-from ssr.files import digest, write_json
+from ssr.files import DAMAGED, digest, with_seal, without_seal, write_json
 from ssr.learning.packing import pack, unpack, write_tensors
 from ssr.learning.ranks import ALONE, Ranks
 
@@ -49,7 +48,7 @@ def save(run: Path, iteration: int, state: Any, *, kept: int = 2, ranks: Ranks =
         if ranks.first:
             _complete(partial, final, iteration, ranks)
             for old in checkpoints(run)[:-kept]:
-                shutil.rmtree(old, ignore_errors=True)
+                remove(old)
     return final
 
 
@@ -77,7 +76,7 @@ def _complete(partial: Path, final: Path, iteration: int, ranks: Ranks) -> None:
         "ranks": ranks.size,
         "files": {name: digest(partial / name) for name in names},
     }
-    write_json(partial / STATE, content | {"sha256": _seal(content)})
+    write_json(partial / STATE, with_seal(content))
     replaced = final.with_name(f".{final.name}.replaced")
     shutil.rmtree(replaced, ignore_errors=True)
     if final.exists():  # moved aside first, so that a complete one is always a rename away
@@ -86,9 +85,13 @@ def _complete(partial: Path, final: Path, iteration: int, ranks: Ranks) -> None:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def _seal(content: dict[str, Any]) -> str:
-    """The sum of state.json's own content."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def remove(checkpoint: Path) -> None:
+    """Out of sight first: what is left by a kill half-way must not look like one, nor stay for ever."""
+    hidden = checkpoint.with_name(f".{checkpoint.name}.removed")
+    shutil.rmtree(hidden, ignore_errors=True)
+    with suppress(OSError):
+        os.replace(checkpoint, hidden)
+    shutil.rmtree(hidden, ignore_errors=True)
 
 
 def checkpoints(run: Path) -> list[Path]:
@@ -100,7 +103,9 @@ def choose(run: Path, iteration: int | None = None) -> Path:
     """The newest checkpoint of a run, or the one asked for."""
     found = checkpoints(run)
     if not found:
-        raise UserError(f"{run} holds no checkpoint. Start it with `ssr train` and let it save one.")
+        raise UserError(
+            f"{run} holds no checkpoint: nothing was saved to go on from. Remove it and start it again."
+        )
     if iteration is None:
         return found[-1]
     for path in found:
@@ -113,16 +118,14 @@ def choose(run: Path, iteration: int | None = None) -> Path:
 def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
     """Iteration and state of this rank. A damaged checkpoint is refused and the one before it offered."""
     try:
-        content = json.loads((checkpoint / STATE).read_text())
-        if content.pop("sha256") != _seal(content):
-            raise ValueError("altered")
+        content = without_seal((checkpoint / STATE).read_text(), required=True)
         sums, iteration, size = content["files"], int(content["iteration"]), int(content["ranks"])
         if content["format"] != FORMAT:
             raise UserError(
                 f"{checkpoint} has format {content['format']}, this version reads {FORMAT}. "
                 "Use the version of ssr that wrote it."
             )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except DAMAGED as error:
         raise _damaged(checkpoint, f"its {STATE} was truncated or altered") from error
     if size != ranks.size:
         raise UserError(f"{checkpoint} was written by {size} ranks, not {ranks.size}. Go on with as many.")
@@ -136,7 +139,7 @@ def load(checkpoint: Path, ranks: Ranks = ALONE) -> tuple[int, Any]:
     try:
         tensors = load_file(str(checkpoint / tensor_name))
         return iteration, unpack(json.loads((checkpoint / skeleton_name).read_text()), tensors)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (SafetensorError, *DAMAGED) as error:
         raise _damaged(checkpoint, "its contents do not fit together") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import typing
 from collections.abc import Mapping
@@ -11,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ssr.errors import UserError, unknown
-from ssr.files import write_json
+from ssr.files import SEAL, checksum, with_seal, write_json
 from ssr.learning.config import TrainConfig
 from ssr.learning.packing import pack, unpack
-
-SEAL = "sha256"  #: key of the checksum over everything else in config.json
 
 
 def as_dict(config: Any) -> Any:
@@ -39,10 +36,6 @@ def from_dict(kind: type, values: Mapping[str, Any], path: str = "") -> Any:
     return kind(**made)
 
 
-def _seal(skeleton: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(skeleton, sort_keys=True).encode()).hexdigest()
-
-
 def as_text(config: TrainConfig) -> str:
     """JSON, for the metadata of a file."""
     return json.dumps(pack(as_dict(config))[0])
@@ -63,7 +56,7 @@ def from_text(text: str) -> TrainConfig:
 
 def save(path: Path, config: TrainConfig) -> None:
     skeleton, _ = pack(as_dict(config))
-    write_json(path, skeleton | {SEAL: _seal(skeleton)}, indent=1)
+    write_json(path, with_seal(skeleton), indent=1)
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -85,7 +78,7 @@ def load(path: Path) -> TrainConfig:
     try:
         content = _object(path.read_text())
         seal = content.pop(SEAL, None)
-        if seal is not None and seal != _seal(content):
+        if seal is not None and seal != checksum(content):
             raise UserError(
                 f"{path} was edited: its checksum does not fit. A run keeps the settings it began with; for "
                 "others start a new one with `ssr train --continue`."

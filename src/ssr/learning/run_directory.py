@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from errno import ENOSPC
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
@@ -125,7 +126,7 @@ def _append(path: Path, line: str) -> None:
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """All metrics of a run, one dictionary per iteration; a line cut off by a kill is left out."""
+    """All metrics of a run, one dictionary per iteration; a line that was cut off or damaged is left out."""
     path = run / METRICS
     if not path.is_file():
         raise UserError(f"{run} has no {METRICS}. Give a run directory made by `ssr train`.")
@@ -135,6 +136,10 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and "iteration" in row:
+        if isinstance(row, dict) and "iteration" in row and all(map(_is_finite, row.values())):
             rows.append(row)
     return rows
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) <= float_info.max

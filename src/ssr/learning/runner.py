@@ -15,6 +15,7 @@ from ssr.learning.distribution import launch, rank_count, starts_the_run
 from ssr.learning.ranks import Ranks
 from ssr.learning.run_directory import CONFIG, SMALL, RunDirectory
 from ssr.learning.run_lock import locked
+from ssr.learning.saved import small_iteration
 from ssr.learning.trainer import Finished, Trainer, TrainingEnd
 
 
@@ -111,6 +112,14 @@ def _without_worlds(path: Path, before: str, now: str, ranks: Ranks) -> Origin:
     return Origin(small=small, counted=True)
 
 
+def _lags(small: Path, iteration: int) -> bool:
+    """Whether a run was killed before it wrote its small checkpoint, too. A damaged one counts as none."""
+    try:
+        return (small_iteration(small) or 0) < iteration
+    except UserError:
+        return True
+
+
 def train(
     ranks: Ranks,
     path: Path,
@@ -137,6 +146,8 @@ def train(
         trainer.load_state_dict(state)
         if ranks.first:
             run.forget_after(trainer.iteration)
+        if ranks.any(ranks.first and _lags(path / SMALL, trainer.iteration)):
+            trainer.save_small(run, config)
     elif origin.small is not None:
         _, _, state = small_checkpoint.load(origin.small)
         small_checkpoint.restore(algorithm, state, origin.small, moments=origin.moments)

@@ -12,7 +12,6 @@ All settings of a stage stand in its file.
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ssr.errors import UserError
-from ssr.files import digest, write_bytes, write_json, write_text
+from ssr.files import DAMAGED, digest, write_bytes, write_json, write_text
 from ssr.learning import checkpoint, own_robot
 from ssr.learning.counters import Counters
 from ssr.learning.distribution import device_of, launch, starts_the_run
@@ -184,7 +183,7 @@ def _content(path: Path) -> dict[str, Any]:
         return {name: content[name] for name in ("recipe", "seed")} | {
             "stages": [_entry(values) for values in content["stages"]]
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except DAMAGED as error:
         raise UserError(
             f"{path / RECORD} cannot be read. Restore it, or start the recipe in another --run."
         ) from error
@@ -317,7 +316,7 @@ def _forget_after(path: Path, iteration: int) -> None:
     RunDirectory(path).forget_after(iteration)
     for saved in checkpoint.checkpoints(path):
         if int(saved.name) > iteration:
-            shutil.rmtree(saved, ignore_errors=True)
+            checkpoint.remove(saved)
     for number, snapshot in snapshots(path).items():
         if number > iteration:
             snapshot.unlink()

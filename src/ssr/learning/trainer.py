@@ -92,7 +92,9 @@ class Trainer:
                 ending = self._ending(config, reason, stop=bool(asked))
                 late = time.monotonic() - saved_at >= 60.0 * settings.checkpoint_minutes
                 if ending is not None or self.ranks.any(late):
-                    patiently(partial(self._save, run, config), run.path, display.say)
+                    # The full one first: a run that is killed before the small one goes on bit for bit.
+                    for save in (self._save, self.save_small):
+                        patiently(partial(save, run, config), run.path, display.say)
                     saved_at = time.monotonic()
             if first:
                 run.close()
@@ -191,13 +193,16 @@ class Trainer:
     # ---- saving -----------------------------------------------------------------------------------------
 
     def _save(self, run: RunDirectory, config: TrainConfig) -> None:
-        """The small checkpoint and the full one."""
+        """The full checkpoint."""
+        kept = config.run.kept_checkpoints
+        checkpoint.save(run.path, self.iteration, self.state_dict(), kept=kept, ranks=self.ranks)
+
+    def save_small(self, run: RunDirectory, config: TrainConfig) -> None:
+        """The small one, which a run that was killed before it writes when it goes on."""
         levels = self.levels()
         with checkpoint.together(self.ranks):
             if self.ranks.first:
                 small_checkpoint.save(run.path / SMALL, self.algorithm, config, self.counters, levels)
-        kept = config.run.kept_checkpoints
-        checkpoint.save(run.path, self.iteration, self.state_dict(), kept=kept, ranks=self.ranks)
 
     def state_dict(self) -> dict[str, Any]:
         assert self.observation is not None, "nothing to save before the first iteration"

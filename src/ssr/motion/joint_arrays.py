@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from ssr.errors import UserError
+from ssr.errors import UserError, one_line
+from ssr.files import DAMAGED
 from ssr.motion.recording import KEY_POINTS, Block, Recording, checked
 
 #: Where the key points lie among the 53 joints.
@@ -30,8 +30,8 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
             return {key: file[key] for key in file.files}
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} is not an .npz of plain arrays ({error}).") from None
+    except DAMAGED as error:
+        raise UserError(f"{path} is not an .npz of plain arrays ({one_line(error)}).") from None
 
 
 def recording(path: Path, data: dict[str, np.ndarray], fps: float | None = None) -> Recording:
@@ -61,5 +61,7 @@ def _boxes(path: Path) -> tuple[tuple[Block, ...], float]:
             around = np.argsort(np.arctan2(*(top - top.mean(0)).T[::-1]))
             blocks.append(Block(outline=top[around], top=float(corners[:, 2].max())))
         return tuple(blocks), float(content["fps"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} does not describe boxes ({type(error).__name__}: {error}).") from None
+    except DAMAGED as error:
+        raise UserError(
+            f"{path} does not describe boxes ({type(error).__name__}: {one_line(error)})."
+        ) from None

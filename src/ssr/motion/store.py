@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -11,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ssr import rotation
-from ssr.errors import UserError
-from ssr.files import replacing
+from ssr.errors import UserError, one_line
+from ssr.files import DAMAGED, replacing
 from ssr.motion.clip import Clip
 from ssr.motion.quality import Quality
 from ssr.motion.targets import FPS
@@ -114,8 +113,8 @@ def load(path: Path) -> tuple[list[Clip], list[Quality]]:
         raise UserError(
             f"No motion file at {path}. Build one with `ssr motion build FOLDER --robot NAME`."
         ) from None
-    except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} is not a motion file ({type(error).__name__}: {error}).") from None
+    except DAMAGED as error:
+        raise UserError(f"{path} is not a motion file ({type(error).__name__}: {one_line(error)}).") from None
 
 
 def _check_version(header: dict[str, object], path: Path) -> None:

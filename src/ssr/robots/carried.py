@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ssr.errors import UserError
-from ssr.files import write_json
+from ssr.errors import UserError, one_line
+from ssr.files import DAMAGED, write_json
 from ssr.robots.anatomy import Anatomy
 from ssr.robots.links import Hinge, Link
 from ssr.robots.spec import CameraMount, Joint, Shape, Sole
@@ -33,8 +33,8 @@ def read(path: Path) -> Anatomy:
         return _anatomy(values)
     except FileNotFoundError:
         raise UserError(f"No robot file at {path}. Runs of robots of your own hold one.") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(f"{path} is not a robot that a run was made with ({error}).") from None
+    except DAMAGED as error:
+        raise UserError(f"{path} is not a robot that a run was made with ({one_line(error)}).") from None
 
 
 def _plain(value: Any) -> Any:

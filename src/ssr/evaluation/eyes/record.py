@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.measures import Row
 from ssr.evaluation.results import OtherFormat
 from ssr.evaluation.store import PARTS, code_digest
-from ssr.files import write_json
+from ssr.files import DAMAGED, with_seal, without_seal, write_json
 
 EYES, RECORD, PAGE = "eyes", "eyes.json", "eyes.html"
 FORMAT = 2
@@ -53,19 +52,19 @@ class Eyes:
         kept = ("name", "policy", "code", "robot", "iteration", "trials", "sight", "phantoms", "cameras")
         content: dict[str, Any] = {"format": FORMAT, "version": __version__}
         content |= {"conditions": self.conditions.as_dict()} | {name: getattr(self, name) for name in kept}
-        write_json(folder / RECORD, content)
+        write_json(folder / RECORD, with_seal(content))
         return folder / RECORD
 
 
 def load(path: Path) -> Eyes:
     """The record in a file."""
     try:
-        content = json.loads(path.read_text())
+        content = without_seal(path.read_text())
         if content["format"] != FORMAT:
             raise OtherFormat(f"{path} has format {content['format']}, not {FORMAT}: run `ssr eyes` again.")
         del content["format"], content["version"]
         return Eyes(**content | {"conditions": Conditions(**content["conditions"])})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except DAMAGED as error:
         raise UserError(f"{path} is damaged. Remove it and run `ssr eyes` again.") from error
 
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from ssr.errors import UserError
-from ssr.files import write_json
+from ssr.files import DAMAGED, with_seal, without_seal, write_json
 
 LOG, STATE = "walk.json", "state.safetensors"
 FORMAT = 1
@@ -55,7 +55,7 @@ class HikeLog:
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / LOG, {"format": FORMAT} | vars(self))
+        write_json(folder / LOG, with_seal({"format": FORMAT} | vars(self)))
 
     def text(self) -> str:
         """For `parse`."""
@@ -79,7 +79,7 @@ class HikeLog:
 
 def parse(text: str) -> HikeLog | None:
     """None if it is of another format."""
-    content = json.loads(text)
+    content = without_seal(text)
     return HikeLog(**content) if content.pop("format") == FORMAT else None
 
 
@@ -88,7 +88,7 @@ def load(folder: Path) -> HikeLog | None:
     path = folder / LOG
     try:
         return parse(path.read_text()) if path.is_file() else None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except DAMAGED as error:
         raise UserError(f"{path} is damaged. Remove it and run `ssr course` again.") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +17,7 @@ from ssr.evaluation.store import Store, digest_of
 from ssr.evaluation.stress.registry import KINDS, stress_named, stress_names
 from ssr.evaluation.trials import Trials
 from ssr.evaluation.workers import Job, work
-from ssr.files import write_json
+from ssr.files import DAMAGED, with_seal, without_seal, write_json
 from ssr.progress import Progress
 from ssr.ranges import Within, settings
 from ssr.task.first_time import compile_kernels
@@ -82,16 +81,16 @@ class StressRecord:
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         content = {"format": FORMAT} | vars(self) | {"conditions": self.conditions.as_dict()}
-        write_json(folder / RECORD, content)
+        write_json(folder / RECORD, with_seal(content))
 
 
 def load(path: Path) -> StressRecord:
     try:
-        content = json.loads(path.read_text())
+        content = without_seal(path.read_text())
         if content.pop("format") != FORMAT:
             raise ValueError("another format")
         return StressRecord(**content | {"conditions": Conditions(**content["conditions"])})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except DAMAGED as error:
         raise UserError(f"{path} is damaged or of another format: run `ssr stress` again.") from error
 
 
