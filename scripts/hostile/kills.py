@@ -83,8 +83,8 @@ class FaultyDisk:
             os._exit(KILLED)
 
     def _point(self, what: str, path: str) -> bool:
-        inside = re.sub(r"\d+", "#", path.removeprefix(self._run)).lstrip("/") or "the directory"
-        self.points.append(f"{what} {inside}")
+        inside = path.removeprefix(self._run).lstrip("/")
+        self.points.append(f"{what} {_kind(inside) or 'the directory'}")
         return len(self.points) == self._deadly
 
     def _halfway(self, owner: Any, name: str, said: Callable[..., tuple[Path, bytes, str]]) -> None:
@@ -99,6 +99,16 @@ class FaultyDisk:
             return whole(*arguments, **more)
 
         setattr(owner, name, struck)
+
+
+def _kind(name: str) -> str:
+    """Of a file, whatever its iteration or writer."""
+    return re.sub(r"\d+", "#", name)
+
+
+def _files(run: Path | None) -> list[str]:
+    found = sorted(run.rglob("*")) if run is not None else []
+    return [str(p.relative_to(run)) for p in found if p.is_file() and CURVES not in p.name]
 
 
 def _whole(path: Any, folder: int) -> str:
@@ -173,7 +183,13 @@ def _straight(way: Way, folder: Path) -> tuple[Path, list[str], float]:
     begin = time.monotonic()
     if code := _ended(_in_a_process(work)):
         raise RuntimeError(f"{way.name}: a run that nobody killed ended with {code}")
-    return run, report.read_text().splitlines(), time.monotonic() - begin
+    points, seconds = report.read_text().splitlines(), time.monotonic() - begin
+    seen = {point.rpartition(" ")[2] for point in points if not point.startswith("before mkdir")}
+    seen |= {_kind(name) for name in _files(way.before)}
+    by_its_folder = lambda name: _kind(str(Path(name).parent)) in seen
+    if unseen := [name for name in _files(run) if _kind(name) not in seen and not by_its_folder(name)]:
+        raise RuntimeError(f"{way.name}: written by something that nobody watches: {', '.join(unseen)}")
+    return run, points, seconds
 
 
 def _killed(
@@ -218,8 +234,8 @@ def _go_on(way: Way, run: Path, expected: dict[str, Any], tally: Tally, where: s
 
 def _left(run: Path) -> dict[str, Any]:
     """What a run leaves, without clocks: files and their contents."""
-    files = [p for p in sorted(run.rglob("*")) if p.is_file() and CURVES not in p.name]
-    left: dict[str, Any] = {"files": [str(p.relative_to(run)) for p in files]}
+    left: dict[str, Any] = {"files": _files(run)}
+    files = [run / name for name in left["files"]]
     for path in checkpoint.checkpoints(run):
         left[f"checkpoint {path.name}"] = _timeless(checkpoint.load(path))
     for path in (p for p in files if p.suffix == ".safetensors" and p.parent.name == "snapshots"):

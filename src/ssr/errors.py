@@ -24,6 +24,12 @@ def one_line(error: object) -> str:
     return " ".join(str(error).split())
 
 
+def is_want_of_memory(error: Exception) -> bool:
+    """Each library has its own way to say it."""
+    words = str(error).lower()
+    return isinstance(error, MemoryError) or "allocate memory" in words or "out of memory" in words
+
+
 def of_the_system(error: OSError) -> str:
     """`runs/x: No space left on device`."""
     words = one_line(error.strerror or error) or type(error).__name__

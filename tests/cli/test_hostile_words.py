@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ssr.cli import doctor
 from ssr.cli.main import main
 from ssr.deployment.config import SafetyConfig
 
@@ -49,3 +50,28 @@ def test_it_is_refused_in_one_line_and_nothing_starts(
     assert said.out == "" and said.err.count("\n") == 1
     assert said.err.startswith(f"ssr {words.split()[0]}: ") and ANSWERS[words] in said.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ValueError("Could not allocate memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 25769803776 bytes."),
+        RuntimeError("Traceback (most recent call last):\n  a rank's\nCUDA out of memory."),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_one_line(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(argv: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr(doctor, "run", work)
+    assert main(["doctor"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "not enough memory" in said
+    error.args = ("something else is wrong",)
+    if not isinstance(error, MemoryError):
+        with pytest.raises(type(error), match="something else"):
+            main(["doctor"])

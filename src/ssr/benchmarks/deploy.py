@@ -133,7 +133,8 @@ def _soak(run: Path, seconds: float) -> dict[str, object]:
     with ExitStack() as stack:
         robot = Process("robot-sim", "--gantry.mode", "hold", *network)
         stack.callback(robot.end)
-        controller = Process("deploy", str(run), "--arm", "--record", str(run / "soak.mcap"), *network)
+        waiting = ["--wait", str(PATIENCE), "--record", str(run / "soak.mcap")]
+        controller = Process("deploy", str(run), "--arm", *waiting, *network)
         stack.callback(controller.end)
         if not (operator.bring_to("stand", PATIENCE) and operator.bring_to("walk", PATIENCE)):
             raise UserError(f"The sitting did not begin: {operator.status or controller.end()[1].strip()}")

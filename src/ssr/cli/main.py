@@ -7,7 +7,7 @@ import os
 import sys
 
 from ssr import __version__
-from ssr.errors import UserError, of_the_system
+from ssr.errors import UserError, is_want_of_memory, of_the_system
 from ssr.extras import missing
 
 COMMANDS: dict[str, str] = {
@@ -76,6 +76,12 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     except OSError as error:  # a disk that is full or may not be written to, a file that may not be read
         print(f"ssr {name}: {of_the_system(error)}", file=sys.stderr)
+        return 2
+    except (MemoryError, RuntimeError, ValueError) as error:
+        if not is_want_of_memory(error):
+            raise
+        less = "fewer worlds, trials or workers, or smaller networks"
+        print(f"ssr {name}: There is not enough memory for this. Ask for less: {less}.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
