@@ -3,7 +3,8 @@
     python scripts/hostile [SEED ...] [inputs] [files] [kills] [robot]    by default seeds 1, 2, 3, all parts
 
 Mutated settings and files must be refused in one line or be harmless; a run killed at any write point must go
-on bit for bit; every fault of the simulated robot must end in damping, with nothing impossible on the wire.
+on bit for bit (several seeds share the points among them); every fault of the simulated robot must end in
+damping, with nothing impossible on the wire.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -28,6 +31,8 @@ from tally import Tally
 
 PARTS = {"inputs": inputs.settings, "files": damage.files, "kills": kills.trial, "robot": faults.trial}
 
+Trial = Callable[[material.Material, int], list[Tally]]
+
 
 def main() -> int:
     words = sys.argv[1:]
@@ -40,7 +45,10 @@ def main() -> int:
             made = material.make(Path(folder))
             for part in parts:
                 begin = time.monotonic()
-                found = PARTS[part](made, seed)
+                trial: Trial = PARTS[part]
+                if part == "kills":
+                    trial = partial(kills.trial, share=(seeds.index(seed), len(seeds)))
+                found = trial(made, seed)
                 tallies += [(seed, tally) for tally in found]
                 console.print(f"seed {seed}, {part}: {time.monotonic() - begin:.0f} s", highlight=False)
     console.print(table([(seed, t) for seed, t in tallies if not t.times], "tried", "refused", "harmless"))
