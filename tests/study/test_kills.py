@@ -18,7 +18,7 @@ from ssr.study import claims, job
 from ssr.study.folder import REPORT, STATUS, StudyFolder
 from ssr.study.plan import read
 
-PATIENCE = 300.0  #: s for anything at all
+PATIENCE = 900.0  #: s for anything at all
 ONE = PLAN.replace('["ssr", "pim"]', '["pim"]').replace("[1, 2]", "[1]").replace("1_536", "6_144")
 
 
