@@ -35,7 +35,7 @@ def host(references) -> TraversalEnv:
     engine = PhysicsConfig(engine="warp")
     env = TraversalEnv(
         ROBOT, WORLDS, FOLLOWING, camera=CameraConfig(period=2), seed=1, threads=1, physics=engine,
-        references=references,
+        references=references, scan=True,
     )  # fmt: skip
     env.levels.copy_(torch.arange(WORLDS) + 6)
     env.reset()
@@ -45,7 +45,13 @@ def host(references) -> TraversalEnv:
 @pytest.fixture(scope="module")
 def resident(references) -> ResidentEnv:
     return ResidentEnv(
-        ROBOT, WORLDS, FOLLOWING, camera=CameraConfig(period=2), seed=1, references=references.on(CPU)
+        ROBOT,
+        WORLDS,
+        FOLLOWING,
+        camera=CameraConfig(period=2),
+        seed=1,
+        references=references.on(CPU),
+        scan=True,
     )
 
 
@@ -154,7 +160,13 @@ def test_pushes_and_new_commands_come_when_they_are_due(resident) -> None:
 def test_a_saved_state_goes_on_bit_for_bit(resident, references) -> None:
     resident.reset()
     other = ResidentEnv(
-        ROBOT, WORLDS, FOLLOWING, camera=CameraConfig(period=2), seed=1, references=references.on(CPU)
+        ROBOT,
+        WORLDS,
+        FOLLOWING,
+        camera=CameraConfig(period=2),
+        seed=1,
+        references=references.on(CPU),
+        scan=True,
     )
     other.reset()
     other.load_state_dict(resident.state_dict())
