@@ -18,7 +18,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -136,8 +137,6 @@ def trial(made: Material, seed: int, share: tuple[int, int] = (0, 1)) -> list[Ta
     config = tiny(seed)
     text = recipe_text(seed)
     several = recipe.read(text, "tiny")
-    stages._commit = lambda: "here"  # git need not be asked each time
-    _build_once(config, *(stage.config for stage in several.stages))
     one = replace(config, run=replace(config.run, iterations=1))
     quiet = lambda words: None
 
@@ -158,13 +157,16 @@ def trial(made: Material, seed: int, share: tuple[int, int] = (0, 1)) -> list[Ta
     on = lambda run: runner.resume(run, iterations=3)
     back = lambda run: runner.resume(run, iteration=2, iterations=3)
     start = Way(name="begun", work=lambda run: runner.start(run, one), again=restart)
-    begun = _straight(start, folder)
-    resume = Way(name="gone on with", work=on, again=on, before=begun[0])
-    gone_on = _straight(resume, folder)
-    redo = Way(name="an iteration again", work=back, again=back, before=gone_on[0])
-    by_recipe = Way(name="by a recipe", work=follow, again=follow)
-    ways = [(start, begun), (resume, gone_on)] + [(way, _straight(way, folder)) for way in (redo, by_recipe)]
-    found = [tally for way, straight in ways for tally in _killed(way, straight, folder, rng, share)]
+    with _built_once(config, *(stage.config for stage in several.stages)):
+        begun = _straight(start, folder)
+        resume = Way(name="gone on with", work=on, again=on, before=begun[0])
+        gone_on = _straight(resume, folder)
+        redo = Way(name="an iteration again", work=back, again=back, before=gone_on[0])
+        by_recipe = Way(name="by a recipe", work=follow, again=follow)
+        ways = [(start, begun), (resume, gone_on)] + [
+            (way, _straight(way, folder)) for way in (redo, by_recipe)
+        ]
+        found = [tally for way, straight in ways for tally in _killed(way, straight, folder, rng, share)]
     kinds = Counter(point for _, (_, points, _) in ways for point in points)
     print(f"    {sum(kinds.values())} points at which the disk is changed, of {len(kinds)} kinds:")
     for kind, count in sorted(kinds.items()):
@@ -273,7 +275,8 @@ def _difference(left: dict[str, Any], expected: dict[str, Any]) -> str:
     return f"not bit for bit what it would have been: {', '.join(others)}" if others else ""
 
 
-def _build_once(*configs: TrainConfig) -> None:
+@contextmanager
+def _built_once(*configs: TrainConfig) -> Iterator[None]:
     """Every process begins with worlds and networks as they are built here, fresh ones for every stage."""
     key = lambda config: repr(replace(config, run=RunConfig(), ranks=1))
     built: dict[str, list[Any]] = {}
@@ -285,7 +288,13 @@ def _build_once(*configs: TrainConfig) -> None:
         torch.set_rng_state(random)
         return made
 
+    before = runner.worlds, stages._commit
     runner.worlds = SimpleNamespace(make=again)  # type: ignore[assignment]
+    stages._commit = lambda: "here"  # git need not be asked each time
+    try:
+        yield
+    finally:
+        runner.worlds, stages._commit = before
 
 
 def _copy(before: Path | None, run: Path) -> None:
