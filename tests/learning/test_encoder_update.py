@@ -146,8 +146,9 @@ def test_an_estimator_learns_beside_an_encoder_that_stays(tiny):
     before, moments = trainer.optimizer.values.clone(), trainer.optimizer.state_dict()
     first = trainer.update(algorithm.rollout, algorithm.memories)["encoder/velocity"]
     for _ in range(10):
-        last = trainer.update(algorithm.rollout, algorithm.memories)["encoder/velocity"]
-    assert last < 0.8 * first
+        told = trainer.update(algorithm.rollout, algorithm.memories)
+        last = told["encoder/velocity"]
+    assert last < 0.8 * first and set(told) == {"encoder/velocity"}
     estimator = sum(p.numel() for p in algorithm.networks.estimator.parameters())
     now = trainer.optimizer.state_dict()
     for old, new in ((before, trainer.optimizer.values), *((moments[k], now[k]) for k in ("mean", "square"))):

@@ -540,3 +540,20 @@ def test_some_episodes_begin_among_the_obstacles_with_half_of_them_ahead(kind: s
     assert (x <= (field.first_edge + field.last_edge) / 2 + 1e-3).all()
     env.step(torch.zeros(64, len(env.robot.joints)))
     assert env.simulator.state().sole_position[..., 2].min() > (-0.1 if kind == "gap" else -2.0)
+
+
+@pytest.mark.parametrize("how", ["midway", "roaming"])
+def test_who_does_not_begin_at_the_start_is_neither_promoted_nor_demoted(how: str) -> None:
+    kind = "stairs_up" if how == "midway" else "slope"
+    terrain = TerrainConfig(kinds=(kind,), first_level=19, midway_starts=float(how == "midway"))
+    commands = CommandConfig(roaming_fraction=float(how == "roaming"))
+    env = make(32, config=TaskConfig(terrain=terrain, commands=commands, reference_starts=0.0))
+    env.reset()
+    elsewhere = env.simulator.state().base_position[:, 0] > env.field.start + 0.1
+    assert elsewhere.float().mean() > 0.8
+    env.simulator.qpos[:, 0] = env.field.length + 0.2
+    env.step(torch.zeros(32, len(env.robot.joints)))
+    assert env.progress.crossed.all() and not env.reached_top[elsewhere].any()
+    assert env.reached_top[~elsewhere].all()
+    env.restart(torch.ones(32, dtype=torch.bool))
+    assert (env.levels[elsewhere] == 19).all()

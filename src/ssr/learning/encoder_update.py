@@ -159,6 +159,11 @@ class EncoderTrainer:
             ranks=ranks,
         )
 
+    @property
+    def blind(self) -> bool:
+        """The estimator learns alone."""
+        return self.optimizer.frozen >= {"encoder", "decoders"}
+
     def update(self, rollout: Rollout, memories: Tensor) -> dict[str, float]:
         """Truncated back-propagation through the rollout, minibatches of whole worlds.
 
@@ -175,6 +180,8 @@ class EncoderTrainer:
                     batch = with_mirror_images(batch, mirrored[0][worlds], self.networks)
                 totals += self._step(batch)
         *values, active = self.optimizer.settle(totals / (self.config.epochs * parts))
+        if self.blind:
+            return {"encoder/velocity": values[LOSSES.index("velocity")]}
         weighted = {n: w * v for (n, w), v in zip(self.weights.items(), values, strict=True)}
         total = max(sum(weighted.values()), 1e-12)
         return {
@@ -184,7 +191,7 @@ class EncoderTrainer:
         }
 
     def _step(self, batch: Sequences) -> Tensor:
-        if self.optimizer.frozen >= {"encoder", "decoders"}:
+        if self.blind:
             return self._estimate(batch)
         cut = Cut(latents := encode(self.networks, batch))
         losses = prediction_losses(self.networks, batch, cut.latents)

@@ -101,7 +101,15 @@ OF_LEARNING = {
         "entropy",
         "learning_rate",
     ),
-    ("encoder", "decoders", "estimator"): ("encoder/", "encoder_share/", "active_latents"),
+    ("encoder", "decoders"): (
+        *(
+            f"encoder/{name}"
+            for name in ("foot_maps", "base_map", "next_proprioception", "divergence", "edges")
+        ),
+        "encoder_share/",
+        "active_latents",
+    ),
+    ("encoder", "decoders", "estimator"): ("encoder/velocity",),
     ("discriminators",): ("discriminator_loss", "score_"),
 }
 

@@ -20,6 +20,7 @@ from ssr.terrain.field import FieldArrays, TerrainField
 from ssr.terrain.settings import LEVELS
 
 FREE_WALK = 0.1  #: m/s; who is asked for less on the apron is asked to turn
+AT_START = 0.05  #: m from a tile's start, or from that of who walks it backwards, that still is there
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 
 
@@ -33,7 +34,7 @@ class Advance(NamedTuple):
     commanded: np.ndarray  #: m asked for so far
     crossed: np.ndarray  #: bool
     omnidirectional: np.ndarray  #: bool
-    fresh: np.ndarray  #: bool: the next restart is this world's first
+    fresh: np.ndarray  #: bool: the next restart neither promotes nor demotes
     reached_top: np.ndarray  #: bool: crossed the hardest tile once
     covered_before: np.ndarray  #: m, when standing still was last looked for
     commanded_before: np.ndarray
@@ -114,7 +115,7 @@ def tick(now, tile, command, period, stall_distance, p, i, k):
         p.commanded_before[i] = p.commanded[i]
     here = now.finite[i] and over(x, tile.first_edge[i], tile.last_edge[i], not forward)
     p.crossed[i] = p.crossed[i] or here
-    p.reached_top[i] = p.reached_top[i] or (p.crossed[i] and at_top)
+    p.reached_top[i] = p.reached_top[i] or (p.crossed[i] and at_top and not p.fresh[i])
     # Behind the hardest tile the robot is free to go anywhere on the apron.
     behind = at_top and p.crossed[i] and forward and x > tile.length[i]
     p.omnidirectional[i] = p.omnidirectional[i] or behind
@@ -128,7 +129,10 @@ def restart(now, tile, p, failed, i, k):
     p.commanded[i] = 0.0
     p.crossed[i] = False
     p.omnidirectional[i] = p.start_x[i] > tile.length[i]
-    p.fresh[i] = False
+    # Who begins among the obstacles or behind them has not shown what its level asks for.
+    before = abs(p.start_x[i] - tile.start[i]) < AT_START
+    behind = abs(p.start_x[i] - (tile.length[i] - tile.start[i])) < AT_START
+    p.fresh[i] = not (before or behind)
     p.covered_before[i] = 0.0
     p.commanded_before[i] = 0.0
     p.stalled[i] = False
