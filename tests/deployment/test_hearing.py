@@ -72,6 +72,9 @@ def test_damp_is_heard_from_who_offers_best_effort_only(sitting: Any) -> None:
 def test_damp_comes_before_what_else_was_asked_at_the_same_time(sitting: Any) -> None:
     assert obey(sitting, requests=[String("stand")]) is Phase.STAND
     assert obey(sitting, requests=[String("walk")], cries=[String("damp")]) is Phase.DAMP
+    assert obey(sitting, requests=[String("idle")]) is Phase.IDLE
+    assert obey(sitting, requests=[String("stand")]) is Phase.STAND
+    assert obey(sitting, requests=[String("damp"), String("idle")]) is Phase.DAMP, "it would be limp at once"
 
 
 def test_from_standing_up_on_nobody_new_is_heard_until_nothing_moves(sitting: Any) -> None:

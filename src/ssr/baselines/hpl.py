@@ -183,15 +183,15 @@ class HPL(OnPolicy):
 
     def _learn(self, optimizer: FlatAdam, loss_of: Callable[[Tensor], Tensor]) -> float:
         """Some epochs over minibatches of whole worlds; the mean loss."""
-        config, total = self.config.encoder, 0.0
+        config, total = self.config.encoder, torch.zeros(1, device=optimizer.extras.device)
         for _ in range(config.epochs):
             for worlds in minibatches_of_worlds(self.rollout, config.minibatches):
                 loss = loss_of(worlds)
                 optimizer.extras[0] = loss.detach()
                 optimizer.backward(loss)
-                total += float(optimizer.extras[0])
+                total += optimizer.extras[:1]
                 optimizer.step()
-        return total / (config.epochs * config.minibatches)
+        return optimizer.settle(total / (config.epochs * config.minibatches))[0]
 
     def _estimation(self, worlds: Tensor) -> Tensor:
         """Squared error of the estimated velocity."""

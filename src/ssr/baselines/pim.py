@@ -218,7 +218,8 @@ class PIM(OnPolicy):
             for index in order.tensor_split(config.minibatches):
                 totals += self._step(history[index], heights[index], velocity[index], reached[index])
         names = ("pim/velocity", "pim/swap", "pim/prototypes_used")
-        return dict(zip(names, (totals / (config.epochs * config.minibatches)).tolist(), strict=True))
+        means = self.model.settle(totals / (config.epochs * config.minibatches))
+        return dict(zip(names, means, strict=True))
 
     def _step(self, history: Tensor, heights: Tensor, velocity: Tensor, reached: Tensor) -> Tensor:
         networks = self.networks

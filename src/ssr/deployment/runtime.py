@@ -239,7 +239,8 @@ class Runtime:
             while keyboard.requests:
                 wish = keyboard.requests.popleft()
                 wishes.append((wish, String(wish)))
-        for wish, message in wishes:
+        stops = [wish for wish in wishes if wish[0] == Phase.DAMP]  # beside which nothing else is heard
+        for wish, message in stops or wishes:
             self._record(self.config.topics.request, message)
             if wish == Phase.STAND and self.controller.phase is Phase.IDLE:
                 self.velocity.pin(self.requests.author)

@@ -122,8 +122,8 @@ def _carry_signals(encoder: CrossModalEncoder) -> None:
     """First weights that keep what is small in an image alive through the eleven layers to its latent.
 
     PyTorch's make a signal 0.58 times as large a layer, and constants of their own drown it; a new memory
-    that forgets is one that is trained through. Without this the edges of stairs are not learned in 4,000
-    minibatches, with it they are in 2,000 (docs/training-log.md).
+    that forgets is one that is trained through. docs/training-log.md has what became of edges with and
+    without.
     """
     for name, parameter in encoder.named_parameters():
         if name.endswith("bias"):

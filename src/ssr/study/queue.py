@@ -107,7 +107,9 @@ class Queue:
         share = max(1, cores() // len(self.slots))
         environment = dict(os.environ) | {"OMP_NUM_THREADS": str(share)}
         if 1 < self.gpus >= len(self.slots):
-            environment["CUDA_VISIBLE_DEVICES"] = str(slot.number)
+            given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+            cards = given.split(",") if given else [str(k) for k in range(self.gpus)]
+            environment["CUDA_VISIBLE_DEVICES"] = cards[slot.number]
         with self.folder.log(run).open("ab") as log:
             slot.process = subprocess.Popen(
                 self.command(self.folder, run, slot.number, share),
