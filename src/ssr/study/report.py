@@ -168,12 +168,18 @@ def _facts(folder: StudyFolder, done: Sequence[PlannedRun], every: Sequence[Seed
         f"{counted(plan.trials, 'trial')} a strip and run",
         protocol(every[0].conditions),
     ]
-    intervals = (
-        "Intervals are over seeds (Student's t, 95 %): what another training run may give."
-        if len(plan.seeds) > 1
-        else "<b>One seed:</b> intervals are over trials (95 %) and say nothing of what another seed would "
-        "give. Differences between methods may be luck of the seed."
+    alone = [escape(result.name) for result in every if len(result.members) == 1]
+    several = (
+        "Intervals are over seeds (Student's t, 95 %): what another training run may give. A measure that "
+        "one seed alone could take keeps its interval over trials."
     )
+    single = (
+        "intervals are over trials (95 %) and say nothing of what another seed would give. Differences "
+        "between methods may be luck of the seed."
+    )
+    intervals = several if len(alone) < len(every) else f"<b>One seed:</b> {single}"
+    if 0 < len(alone) < len(every):
+        intervals += f" <b>One seed so far ({', '.join(alone)}):</b> {single}"
     lines = [f"<p class='soft'>{' · '.join(words)}</p>", f"<p>{intervals}</p>"]
     if missing:
         lines.append(f"<p><b>{counted(missing, 'run')} of {len(plan.runs())} not done yet.</b></p>")
