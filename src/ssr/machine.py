@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
+from pathlib import Path
 
 
 def cores() -> int:
@@ -31,3 +33,34 @@ def open_files() -> list[int]:
         return [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:
         return []
+
+
+def process_begun(pid: int) -> str:
+    """When a process began; the same number may be another one's later. Empty where there is none."""
+    try:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if state == "Z" else rest[18]
+    except (OSError, ValueError, IndexError):
+        return _alive(pid)
+
+
+def _alive(pid: int) -> str:
+    """For systems without /proc: whether a process of this number is there."""
+    if Path("/proc").is_dir() and Path("/proc/self/stat").exists():
+        return ""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return ""
+    except PermissionError:
+        pass
+    return "alive"
+
+
+def here() -> tuple[str, str]:
+    """This machine's name, and its boot."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot = ""
+    return socket.gethostname(), boot

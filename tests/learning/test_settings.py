@@ -17,7 +17,6 @@ USERS_SET = {
     "seed": "another run",
     "device": "another machine",
     "env.threads": "machines with more cores than ranks",
-    "env.engine": "another simulator",
     "task.control_period": "a robot whose controller runs at another rate",
     "task.commands.*_speed": "how fast it shall walk",
     "task.commands.yaw_rate": "how fast it shall turn",

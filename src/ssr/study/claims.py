@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 from ssr.files import write_json
+from ssr.machine import here, process_begun
 
 PATIENCE = 120.0  #: s without a sign of life
 
@@ -40,7 +40,7 @@ class Claim:
         if self.released:
             return False
         if (self.host, self.boot) == here():
-            return _begun(self.pid) == self.begun
+            return process_begun(self.pid) == self.begun
         try:
             return _clock(folder) - _path(folder, self.run, self.number).stat().st_mtime < PATIENCE
         except OSError:
@@ -84,7 +84,7 @@ def take(folder: Path, run: str, slot: int) -> Held | None:
         host=host,
         boot=boot,
         pid=os.getpid(),
-        begun=_begun(os.getpid()),
+        begun=process_begun(os.getpid()),
         slot=slot,
     )
     partial = folder / f".{uuid4().hex}.{run}"
@@ -106,37 +106,6 @@ def newest_claim(folder: Path, run: str) -> Claim | None:
         return Claim(**json.loads(_path(folder, run, max(numbers)).read_text()))
     except (OSError, ValueError, TypeError):  # damaged by something else than us
         return Claim(run=run, number=max(numbers), host="", boot="", pid=0, begun="", slot=0)
-
-
-def here() -> tuple[str, str]:
-    """This machine's name, and its boot."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        boot = ""
-    return socket.gethostname(), boot
-
-
-def _begun(pid: int) -> str:
-    """When a process began; the same number may be another one's later. Empty where there is none."""
-    try:
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return "" if state == "Z" else rest[18]
-    except (OSError, ValueError, IndexError):
-        return _alive(pid)
-
-
-def _alive(pid: int) -> str:
-    """For systems without /proc: whether a process of this number is there."""
-    if Path("/proc").is_dir() and Path("/proc/self/stat").exists():
-        return ""
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return ""
-    except PermissionError:
-        pass
-    return "alive"
 
 
 def _clock(folder: Path) -> float:

@@ -22,6 +22,7 @@ from ssr.errors import UserError, of_the_system
 from ssr.evaluation.evaluate import Request, evaluate
 from ssr.evaluation.worlds import CHUNK
 from ssr.learning import recipe, stages
+from ssr.machine import here
 from ssr.study import claims
 from ssr.study.folder import StudyFolder
 from ssr.study.plan import PlannedRun
@@ -92,7 +93,7 @@ def work(folder: StudyFolder, run: PlannedRun, held: claims.Held | None = None, 
         chunk=min(CHUNK, plan.trials),
     )
     evaluate(request, Console())
-    now, (host, _) = time.monotonic(), claims.here()
+    now, (host, _) = time.monotonic(), here()
     folder.finish(run, {"host": host, "seconds": now - begun, "evaluation_seconds": now - began})
     return DONE
 
