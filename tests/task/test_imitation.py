@@ -12,9 +12,13 @@ from ssr.physics.readout import Reading
 from ssr.robots import load
 from ssr.task.config import TaskConfig, TerrainConfig
 from ssr.task.env import TraversalEnv
-from ssr.task.imitation import STRETCH, THINNED, Imitation
+from ssr.task.imitation import STEP, STRETCH, THINNED, Imitation
+from ssr.terrain.edges_near import REACH
+from ssr.terrain.field import TerrainField
+from ssr.terrain.making import TILE_POOL, make_tile
+from ssr.terrain.settings import TERRAIN_TYPES
 
-SLOPE = 0  #: index of the terrain type
+SLOPE, STAIRS = (TERRAIN_TYPES.index(name) for name in ("slope", "stairs"))
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +26,25 @@ def references() -> ReferenceStarts:
     return ReferenceStarts(MotionDataset.load(load("x2")))
 
 
-def reading(references: ReferenceStarts, frames: list[int]) -> Reading:
-    """A robot in exactly these frames of the motion."""
+def reading(references: ReferenceStarts, frames: list[int], at: float = 1.0) -> Reading:
+    """Robots in exactly these frames of the motion, `at` m along their tiles."""
     track = references.track
     empty = dict.fromkeys(Reading._fields, np.zeros(0, np.float32))
+    place = np.tile(np.array([at, 0.0, 0.7], np.float32), (len(frames), 1))
     return Reading(
-        **empty | {"joint_position": track.position[frames], "joint_velocity": track.velocity[frames]}
+        **empty
+        | {
+            "joint_position": track.position[frames],
+            "joint_velocity": track.velocity[frames],
+            "base_position": place,
+        }
     )
+
+
+def ground(count: int, kind: str = "flat", level: int = 0) -> TerrainField:
+    field = TerrainField(count, TILE_POOL)
+    field.place(range(count), [make_tile(kind, level)] * count)
+    return field
 
 
 def choices(references: ReferenceStarts) -> np.ndarray:
@@ -42,18 +58,18 @@ def test_whoever_is_in_a_frame_is_found_there_and_goes_on_as_recorded(references
     track = references.track
     frames = [int(f) for f in choices(references)[[50, 3000, 9000]]]
     followed = Imitation(3, 21, track, 0.02)
-    command, kinds = track.course[frames], torch.full((3,), SLOPE)
-    followed.advance(reading(references, frames), command, kinds)
+    command, level = track.course[frames], ground(3)
+    followed.advance(reading(references, frames), command, level)
     assert followed.frame.tolist() == frames
     steps = round(STRETCH / 0.02)
     for k in range(1, steps + 1):
         elsewhere = reading(references, [0, 0, 0])  # a stretch is followed to its end wherever the robot is
-        followed.advance(elsewhere, command, kinds)
+        followed.advance(elsewhere, command, level)
         assert followed.frame.tolist() == [f + k for f in frames]
         assert np.array_equal(followed.now.numpy(), track.position[[f + k for f in frames]])
         assert np.array_equal(followed.soon.numpy(), track.position[[f + k + 3 for f in frames]])
     again = [int(f) for f in choices(references)[[70, 3100, 9100]]]
-    followed.advance(reading(references, again), track.course[again], kinds)
+    followed.advance(reading(references, again), track.course[again], level)
     assert followed.frame.tolist() == again
 
 
@@ -63,11 +79,11 @@ def test_no_stretch_runs_over_the_end_of_its_clip(references: ReferenceStarts) -
     last = int(track.end[0])
     followed.begin(torch.tensor([0]), torch.tensor([last - 1]))
     standing = reading(references, [int(choices(references)[50])])
-    command, kinds = np.zeros((1, 3), np.float32), torch.full((1,), SLOPE)
-    followed.advance(standing, command, kinds)
+    command, level = np.zeros((1, 3), np.float32), ground(1)
+    followed.advance(standing, command, level)
     assert followed.frame.item() == last
     assert np.array_equal(followed.soon[0].numpy(), track.position[last])
-    followed.advance(standing, command, kinds)
+    followed.advance(standing, command, level)
     assert followed.frame.item() != last + 1
 
 
@@ -77,8 +93,46 @@ def test_the_speed_asked_for_is_what_is_shown(references: ReferenceStarts) -> No
     for speed in (-0.5, 0.4, 1.0):
         followed = Imitation(1, 21, track, 0.02)
         command = np.array([[speed, 0, 0]], np.float32)
-        followed.advance(reading(references, [frame]), command, torch.full((1,), SLOPE))
+        followed.advance(reading(references, [frame]), command, ground(1))
         assert track.course[followed.frame.item(), 0] == pytest.approx(speed, abs=0.3)
+
+
+@pytest.mark.parametrize("kind", ["stairs_up", "stairs_down"])
+def test_on_stairs_what_is_shown_is_as_far_from_the_edges_as_the_robot(
+    references: ReferenceStarts, kind: str
+) -> None:
+    track, stairs = references.track, ground(1, kind, level=10)
+    first, tread = float(stairs.first_edge[0]), 0.40 - 0.15 * 10 / 19
+    rise = (1 if kind == "stairs_up" else -1) * (0.05 + 0.15 * 10 / 19)
+    frame, command = int(choices(references)[3000]), np.array([[0.7, 0, 0]], np.float32)
+    for share in (0.1, 0.4, 0.7, 0.9):
+        followed = Imitation(1, 21, track, 0.02)
+        followed.advance(reading(references, [frame], at=first + (2 + share) * tread), command, stairs)
+        behind, ahead, _, risen, next_rise = track.edges[followed.frame.item()]
+        assert behind == pytest.approx(share * tread, abs=0.06)
+        assert ahead == pytest.approx((1 - share) * tread, abs=0.06)
+        assert risen == pytest.approx(rise, abs=0.04) and next_rise == pytest.approx(rise, abs=0.04)
+        assert followed.left.item() == round(STEP / 0.02), "near edges the way is looked for anew soon"
+
+
+def test_who_is_asked_to_stand_on_stairs_is_shown_standing(references: ReferenceStarts) -> None:
+    track, stairs = references.track, ground(1, "stairs_up", level=10)
+    still = int(np.abs(track.velocity).sum(1).argmin())
+    followed = Imitation(1, 21, track, 0.02)
+    at = float(stairs.first_edge[0]) + 1.0
+    followed.advance(reading(references, [still], at), np.zeros((1, 3), np.float32), stairs)
+    assert np.linalg.norm(track.course[followed.frame.item()]) < 0.1
+
+
+def test_stairs_that_are_shown_are_planned_for_the_soles(references: ReferenceStarts) -> None:
+    track, motion = references.track, references.motion
+    shown = set(track.choices[STAIRS, : track.choice_count[STAIRS]].tolist())
+    offset = 0
+    for clip in motion.clips:
+        if clip.column == "stairs":
+            assert (offset in shown) == clip.synthetic, clip.name
+        offset += 2 * clip.frames
+    assert (track.edges[:, :3] <= REACH).all() and (track.edges[:, :3] > 0.0).all()
 
 
 def test_the_task_shows_the_way_only_while_the_bootstrap_pays_for_it(references: ReferenceStarts) -> None:

@@ -8,11 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr.motion.dataset import TABLE_11, MotionDataset
+from ssr.motion.clip import Clip
+from ssr.motion.dataset import FLAT, TABLE_11, MotionDataset
 from ssr.motion.speeds import commanded
+from ssr.per_world import compiled
 from ssr.physics.simulator import ResetPose
 from ssr.task.imitation import ReferenceTrack
+from ssr.terrain.edges_near import REACH, edges_near
 from ssr.terrain.settings import TERRAIN_TYPES
+from ssr.terrain.tile import Box
 
 
 class ReferenceStarts:
@@ -49,12 +53,15 @@ class ReferenceStarts:
 
     @cached_property
     def track(self) -> ReferenceTrack:
-        """All of the motion; a terrain type may begin with every frame of its columns of Table 11."""
+        """All of the motion. A terrain type may begin with every frame of its columns of Table 11 except
+        recorded ones on stairs and blocks, whose treads, scaled with the legs, are shorter than the soles."""
         states, motion = self.motion.states, self.motion
+        edges, usable = _edges(motion)
         choices = []
         for name in TERRAIN_TYPES:
             columns = [c for c in (*TABLE_11[name], "stand") if c in motion.starts]
-            choices.append(torch.cat([motion.starts[c] for c in columns]).numpy())
+            frames = torch.cat([motion.starts[c] for c in columns]).numpy()
+            choices.append(frames[usable[frames]])
         table = np.zeros((len(choices), max(map(len, choices))), np.int64)
         for row, frames in zip(table, choices, strict=True):
             row[: len(frames)] = frames
@@ -63,6 +70,7 @@ class ReferenceStarts:
             position=states.joint_position.numpy(),
             velocity=states.joint_velocity.numpy(),
             course=torch.cat((states.base_velocity[:, :2], turn), 1).numpy(),
+            edges=edges,
             end=motion.ends.numpy(),
             choices=table,
             choice_count=np.array([len(frames) for frames in choices]),
@@ -93,3 +101,30 @@ class ResidentStarts:
         position[:, 2] = height
         del taken["frame"]
         return ResetPose(base_position=position, **taken), frame
+
+
+def _edges(motion: MotionDataset) -> tuple[np.ndarray, np.ndarray]:
+    """(N, 5) `edges_near` the base in every frame, and (N,) bool: its soles lie as a robot's should."""
+    edges, usable = [], []
+    copies = len(motion.frames) // sum(clip.frames for clip in motion.clips)  # as they are, and mirrored
+    for clip in motion.clips:
+        edges += [_edges_along(clip)] * copies
+        usable += [np.full(clip.frames, clip.synthetic or clip.column in FLAT)] * copies
+    return np.concatenate(edges), np.concatenate(usable)
+
+
+def _edges_along(clip: Clip) -> np.ndarray:
+    out = np.tile(np.array([REACH, REACH, REACH, 0.0, 0.0], np.float32), (clip.frames, 1))
+    if clip.boxes:
+        floor = Box((0.0, 0.0, -1.0), (100.0, 100.0, 1.0))
+        facets = np.array([row for box in (floor, *clip.boxes) for row in box.facets()], np.float32)
+        _look_around(facets[None], clip.base_position[:, :2].astype(np.float32), out)
+    return out
+
+
+@compiled
+def _look_around(facets, places, out):
+    for k in range(len(places)):
+        x, y = places[k]
+        behind, ahead, second, risen, rise = edges_near(facets, facets.shape[1], 0, x, y)
+        out[k, 0], out[k, 1], out[k, 2], out[k, 3], out[k, 4] = behind, ahead, second, risen, rise

@@ -120,7 +120,8 @@ class TraversalEnv:
         self.commands = Commands(n, config, self.generator, self.at)
         self.gait = Gait(n, self.at)
         self.progress = Progress(n, config, self.at)
-        track = None if self.references is None else self.references.track
+        follows = self.references if config.bootstrap.imitation > 0.0 else None
+        track = None if follows is None else follows.track
         self.imitation = Imitation(n, joints, track, config.control_period, self.at)
         self.dynamics: Dynamics | None = None
         zeros, given = lambda *shape, **kind: torch.zeros(*shape, device=self.device, **kind), self.gait.given
@@ -330,7 +331,7 @@ class TraversalEnv:
     def _follow(self, state: Reading, begun: Tensor | None = None) -> None:
         """Renew the reference motion that all worlds, or those that have just `begun`, should be in."""
         if self.imitates:
-            self.imitation.advance(state, self.commands.now, self.field.type, begun)
+            self.imitation.advance(state, self.commands.now, self.field, begun)
 
     @property
     def imitates(self) -> bool:
