@@ -77,7 +77,7 @@ def test_no_stretch_runs_over_the_end_of_its_clip(references: ReferenceStarts) -
     track = references.track
     followed = Imitation(1, 21, track, 0.02)
     last = int(track.end[0])
-    followed.begin(torch.tensor([0]), torch.tensor([last - 1]))
+    followed.frame[0], followed.left[0] = last - 1, 10
     standing = reading(references, [int(choices(references)[50])])
     command, level = np.zeros((1, 3), np.float32), ground(1)
     followed.advance(standing, command, level)

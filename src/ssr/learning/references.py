@@ -25,8 +25,8 @@ class ReferenceStarts:
     def __init__(self, motion: MotionDataset) -> None:
         self.motion = motion
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
-        """Of terrain_type (m,), index into TERRAIN_TYPES; and the frames (m,) of the track they are."""
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
+        """Of terrain_type (m,), index into TERRAIN_TYPES."""
         order = torch.argsort(terrain_type, stable=True)
         counts = torch.bincount(terrain_type, minlength=len(TERRAIN_TYPES)).tolist()
         drawn = [
@@ -41,7 +41,7 @@ class ReferenceStarts:
 
         position = torch.zeros(len(terrain_type), 3)
         position[:, 2] = gather("base_height")
-        pose = ResetPose(
+        return ResetPose(
             base_position=position,
             base_quaternion=gather("base_quaternion"),
             base_velocity=gather("base_velocity"),
@@ -49,7 +49,6 @@ class ReferenceStarts:
             joint_position=gather("joint_position"),
             joint_velocity=gather("joint_velocity"),
         )
-        return pose, gather("frame")
 
     @cached_property
     def track(self) -> ReferenceTrack:
@@ -90,7 +89,7 @@ class ResidentStarts:
         self._draws = [starts.motion.start_draw(name).to(device) for name in TERRAIN_TYPES]
         self._states = {name: value.to(device) for name, value in vars(starts.motion.states).items()}
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
         frame = torch.zeros_like(terrain_type)
         for k, (name, draw) in enumerate(zip(TERRAIN_TYPES, self._draws, strict=True)):
             drawn = draw.near(commanded(name, len(frame), generator), generator)
@@ -99,8 +98,7 @@ class ResidentStarts:
         height = taken.pop("base_height")
         position = torch.zeros(len(height), 3, device=height.device)
         position[:, 2] = height
-        del taken["frame"]
-        return ResetPose(base_position=position, **taken), frame
+        return ResetPose(base_position=position, **taken)
 
 
 def _edges(motion: MotionDataset) -> tuple[np.ndarray, np.ndarray]:

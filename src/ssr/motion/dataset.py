@@ -44,7 +44,6 @@ class StartStates:
     base_angular_velocity: Tensor  #: (m, 3) rad/s, base axes
     joint_position: Tensor  #: (m, J)
     joint_velocity: Tensor  #: (m, J)
-    frame: Tensor  #: (m,) which of all frames each one is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +90,7 @@ class MotionDataset:
         span = (WINDOW - 1) * stride
         for clip in clips:
             for copy in (clip, clip.mirrored(robot)) if mirror else (clip,):
-                f, s = _tensors(robot, copy, offset)
+                f, s = _tensors(robot, copy)
                 frames.append(smoothed(f, blend(stride)))
                 states.append(s)
                 starts[copy.column].append(torch.arange(offset, offset + max(copy.frames - span, 0)))
@@ -231,8 +230,8 @@ def _reordered(robot: RobotSpec, clip: Clip, source: str) -> Clip:
     return replace(clip, joint_names=robot.joint_names, joint_position=clip.joint_position[:, order])
 
 
-def _tensors(robot: RobotSpec, clip: Clip, offset: int) -> tuple[Tensor, StartStates]:
-    """A clip's AMP frames and start states; `offset` frames come before it."""
+def _tensors(robot: RobotSpec, clip: Clip) -> tuple[Tensor, StartStates]:
+    """A clip's AMP frames and start states."""
     tensor = lambda x: torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     velocity, spin = clip.base_velocity(), clip.angular_velocity()
     heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
@@ -245,5 +244,4 @@ def _tensors(robot: RobotSpec, clip: Clip, offset: int) -> tuple[Tensor, StartSt
         base_angular_velocity=tensor(spin),
         joint_position=tensor(clip.joint_position),
         joint_velocity=tensor(clip.joint_velocity()),
-        frame=torch.arange(offset, offset + clip.frames),
     )

@@ -400,12 +400,11 @@ class TraversalEnv:
         noise = lambda *shape: 2 * self._rand(env_ids, *shape).numpy() - 1
         count, height = env_ids.shape[0], self.robot.standing_height
         pose = starts.default_pose(height, self.limits, count, noise)
-        self.imitation.begin(env_ids, torch.full_like(env_ids, -1))
+        self.imitation.begin(env_ids)
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
-            reference, frame = self.references(self.field.type[env_ids], self.generator)
+            reference = self.references(self.field.type[env_ids], self.generator)
             pose = starts.choose(taken, reference, pose)
-            self.imitation.begin(env_ids, torch.where(taken, frame, -1))
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
         roaming = self.commands.roam(env_ids, self.field.type)
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0

@@ -86,14 +86,12 @@ class Imitation(NamedTensors):
         self.now = self.full(num_envs, joints)
         self.soon = self.full(num_envs, joints)
 
-    def begin(self, worlds: Tensor, frame: Tensor) -> None:
-        """Worlds that begin in these frames (m,) of the track; -1 where they begin elsewhere."""
+    def begin(self, worlds: Tensor) -> None:
+        """New episodes: these worlds, numbers on the host and a mask on a device, have yet to look."""
         if self.device is None:
-            self.frame[worlds] = frame
-            self.left[worlds] = self.spans.stretch
-        else:
-            self.frame.copy_(torch.where(worlds, frame.to(self.frame), self.frame))
-            self.left.masked_fill_(worlds, self.spans.stretch)
+            self.frame[worlds] = -1
+        else:  # told by a mask: a device would be waited for to know which these are
+            self.frame.masked_fill_(worlds, -1)
 
     def advance(self, state: Reading, command: Any, field: TerrainField, begun: Tensor | None = None) -> None:
         """One control step has passed; or none, in the worlds that have just `begun`."""

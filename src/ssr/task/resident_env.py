@@ -197,14 +197,12 @@ class ResidentEnv(TraversalEnv):
         """Where every world would begin now, in its tile's frame; those `chosen` are told what follows."""
         noise = lambda *shape: 2 * self._draw(*shape) - 1
         pose = starts.noisy_pose(self.robot.standing_height, self.limits, noise)
-        frame = torch.full_like(self._everywhere, -1)
         if self.references is not None and self.config.reference_starts > 0.0:
             taken = self._draw() < self.config.reference_starts
-            reference, at = self.references(self.field.type, self.generator)
+            reference = self.references(self.field.type, self.generator)
             pose = starts.choose(taken, reference, pose)
-            frame = torch.where(taken, at, frame)
             self.commands.follow(chosen & taken, pose.base_velocity[:, 0].contiguous(), self.field.type)
-        self.imitation.begin(chosen, frame)
+        self.imitation.begin(chosen)
         roaming = self.commands.roam(chosen, self.field.type)
         backwards = self.commands.direction < 0
         position = pose.base_position.clone()

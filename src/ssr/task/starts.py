@@ -35,9 +35,9 @@ class References(Protocol):
     def track(self) -> ReferenceTrack:
         """All of the motion."""
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
         """Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types
-        (m,), and the frames (m,) of the track that they are."""
+        (m,)."""
 
 
 Noise = Callable[
