@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from ssr.learning.references import ReferenceStarts
 from ssr.motion.dataset import MotionDataset
