@@ -14,7 +14,7 @@ from ssr.motion.speeds import commanded
 from ssr.per_world import compiled
 from ssr.physics.simulator import ResetPose
 from ssr.task.imitation import ReferenceTrack
-from ssr.terrain.edges_near import REACH, edges_near
+from ssr.terrain.edges_near import BEYOND, REACH, edges_near
 from ssr.terrain.settings import TERRAIN_TYPES
 from ssr.terrain.tile import Box
 
@@ -112,7 +112,7 @@ def _edges(motion: MotionDataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _edges_along(clip: Clip) -> np.ndarray:
-    out = np.tile(np.array([REACH, REACH, REACH, 0.0, 0.0], np.float32), (clip.frames, 1))
+    out = np.tile(np.array([REACH, REACH, BEYOND, 0.0, 0.0], np.float32), (clip.frames, 1))
     if clip.boxes:
         floor = Box((0.0, 0.0, -1.0), (100.0, 100.0, 1.0))
         facets = np.array([row for box in (floor, *clip.boxes) for row in box.facets()], np.float32)

@@ -136,13 +136,15 @@ class Commands(NamedTensors):
         )  # fmt: skip
         self.resample(worlds, terrain_type)
 
-    def roam(self, worlds: Tensor, terrain_type: Tensor) -> Any:
-        """Which (m,) bool of these new episodes are to be walked on the apron, in any direction."""
+    def roam(self, worlds: Tensor, terrain_type: Tensor, course: Tensor) -> Any:
+        """Which (m,) bool of these new episodes are to be walked on the apron, in any direction. Those that
+        begin in motion, along their course (m, 3) in m/s and rad/s, are asked to go on like that."""
         share = self.config.roaming_fraction * self.breadth
         roaming = self.given(self.full(len(worlds), dtype=torch.bool))
         if not self.fixed and share > 0.0:
             chance, kinds = self._uniform(len(worlds)), self.given(terrain_type)
-            set_free(self.given(worlds), kinds, chance, share, roaming, self.arrays)
+            begun = self.given(course.contiguous())
+            set_free(self.given(worlds), kinds, chance, share, begun, self.free_range, roaming, self.arrays)
         return roaming
 
     def resample(self, worlds: Tensor, terrain_type: Tensor) -> None:
@@ -219,11 +221,15 @@ def turn_round(terrain_type, speed_range, fast_chance, back_chance, fast_share, 
     own.direction[i] = -1.0 if backwards else 1.0
 
 
-@per_world(None, None, None, None, Asked)
-def set_free(terrain_type, chance, share, roaming, own, i, k):
+@per_world(None, None, None, None, None, None, Asked)
+def set_free(terrain_type, chance, share, course, free_range, roaming, own, i, k):
     roaming[k] = chance[k] < share and int(terrain_type[i]) == SLOPE
     if roaming[k]:
         own.direction[i] = 1.0
+        if abs(course[k, 0]) + abs(course[k, 1]) + abs(course[k, 2]) > ZERO_THRESHOLD:
+            own.still[i] = False
+            for axis in range(3):
+                own.free[i, axis] = min(max(course[k, axis], free_range[axis, 0]), free_range[axis, 1])
 
 
 @per_world(None, Draws, Ranges, Asked)

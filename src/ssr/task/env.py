@@ -406,7 +406,7 @@ class TraversalEnv:
             reference = self.references(self.field.type[env_ids], self.generator)
             pose = starts.choose(taken, reference, pose)
             self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
-        roaming = self.commands.roam(env_ids, self.field.type)
+        roaming = self.commands.roam(env_ids, self.field.type, starts.course(pose))
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
         onward = np.zeros(count, np.float32)
         if config.terrain.midway_starts > 0.0:

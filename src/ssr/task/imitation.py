@@ -28,8 +28,9 @@ LEAD = 0.06  #: s by which joints lag behind their targets
 THINNED = 2  #: every so many-th frame is looked at
 VELOCITY_WEIGHT = 0.1  #: s, rad/s of a joint against rad
 COMMAND_WEIGHT = 2.0  #: s/m, m/s of the command against rad
+ASIDE_WEIGHT = 6.0  #: s/m, likewise sideways, where little is asked for
 FAR = 1e30  #: rad², farther than any pose from another
-TURN_WEIGHT = 0.7  #: s, rad/s of the commanded turn against rad
+TURN_WEIGHT = 1.0  #: s, rad/s of the commanded turn against rad
 PLACE_WEIGHT = 15.0  #: 1/m, distances from edges against rad
 BEYOND_WEIGHT = 5.0  #: 1/m, likewise, of the edge after the next
 RISE_WEIGHT = 8.0  #: 1/m, heights of edges against rad
@@ -152,8 +153,8 @@ def nearest(position, velocity, command, behind, ahead, second, risen, rise, ter
     for place in range(0, reference.choice_count[terrain_type], THINNED):
         frame = int(reference.choices[terrain_type, place])
         apart = float(square(TURN_WEIGHT * (reference.course[frame, 2] - command[2])))
-        for axis in range(2):
-            apart += square(COMMAND_WEIGHT * (reference.course[frame, axis] - command[axis]))
+        apart += square(COMMAND_WEIGHT * (reference.course[frame, 0] - command[0]))
+        apart += square(ASIDE_WEIGHT * (reference.course[frame, 1] - command[1]))
         if walks:
             edges = reference.edges[frame]
             apart += square(PLACE_WEIGHT * (edges[0] - behind)) + square(PLACE_WEIGHT * (edges[1] - ahead))

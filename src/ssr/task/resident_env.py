@@ -203,7 +203,7 @@ class ResidentEnv(TraversalEnv):
             pose = starts.choose(taken, reference, pose)
             self.commands.follow(chosen & taken, pose.base_velocity[:, 0].contiguous(), self.field.type)
         self.imitation.begin(chosen)
-        roaming = self.commands.roam(chosen, self.field.type)
+        roaming = self.commands.roam(chosen, self.field.type, starts.course(pose))
         backwards = self.commands.direction < 0
         position = pose.base_position.clone()
         lateral = starts.LATERAL * noise()

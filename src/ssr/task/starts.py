@@ -80,6 +80,11 @@ def noisy_pose(height: float, limits: Limits, noise: Callable[..., Tensor]) -> R
     )
 
 
+def course(pose: ResetPose) -> Tensor:
+    """(m, 3) m/s ahead and to the left, rad/s to the left, of poses that head along +x."""
+    return torch.cat((pose.base_velocity[:, :2], pose.base_angular_velocity[:, 2:]), 1)
+
+
 def choose(taken: Tensor, first: ResetPose, second: ResetPose) -> ResetPose:
     """`first` where `taken` (m,), else `second`."""
     pairs = {name: (getattr(first, name), value) for name, value in vars(second).items()}

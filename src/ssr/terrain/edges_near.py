@@ -5,9 +5,10 @@ from __future__ import annotations
 from ssr.per_world import compiled, single
 from ssr.terrain.heights import height_over
 
-REACH = 0.8  #: m either way within which edges are looked for; one that is farther off counts as just there
+REACH = 0.4  #: m either way within which edges count; one that is farther off counts as just there
+BEYOND = 1.0  #: m on within which the edge after the next one counts, likewise
 SPACING = 0.02  #: m from one look at the ground to the next
-LOOKS = round(REACH / SPACING)
+BACK, ON = round(REACH / SPACING), round(BEYOND / SPACING)  #: looks
 LEAST = 0.03  #: m by which the ground rises or falls from one look to the next at an edge; ramps are no edges
 DEEP = 0.25  #: m; an edge that is higher or deeper counts as one of this
 
@@ -18,12 +19,12 @@ def edges_near(facets, count, world, x, y):
     after it; then by how much the ground rises there, m: at the one behind, at the next one."""
     behind = float(REACH)
     ahead = float(REACH)
-    second = float(REACH)
+    second = float(BEYOND)
     risen = float(0.0)
     rise = float(0.0)
     below = float(height_over(facets, count, world, x, y))
     here = below
-    for k in range(1, LOOKS + 1):
+    for k in range(1, BACK + 1):
         far = SPACING * float(k)
         height = float(height_over(facets, count, world, single(x - far), y))
         if abs(here - height) > LEAST:
@@ -32,9 +33,11 @@ def edges_near(facets, count, world, x, y):
             break
         here = height
     here = below
-    for k in range(1, LOOKS + 1):
+    for k in range(1, ON + 1):
         far = SPACING * float(k)
         height = float(height_over(facets, count, world, single(x + far), y))
+        if ahead >= REACH and far > REACH:
+            break
         if abs(height - here) > LEAST:
             if ahead < REACH:
                 second = far - 0.5 * SPACING
