@@ -152,6 +152,11 @@ def test_standing_still_ends_no_trial() -> None:
     assert worlds.running.all()
 
 
+def test_nobody_is_tried_by_a_beginners_rules(run: Path) -> None:
+    """What is paid or ended beyond the paper's rules, be it to the end of training, ends no trial."""
+    assert subject.load(str(run)).task.bootstrap == BootstrapConfig()
+
+
 def test_the_operator_leads_a_robot_back_to_the_middle(run: Path) -> None:
     held, straight = (make_worlds(Conditions(look_ahead=a), run, count=1).env for a in (3.0, 0.0))
     aside, ahead = np.array([1.5], np.float32), np.zeros(1, np.float32)

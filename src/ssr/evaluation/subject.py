@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from ssr.physics.engines import chosen
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load as load_robot
 from ssr.robots.spec import RobotSpec
-from ssr.task.config import TaskConfig
+from ssr.task.config import BootstrapConfig, TaskConfig
 from ssr.vision.camera import CameraConfig
 
 PREFIX = "scripted:"
@@ -32,7 +32,7 @@ PREFIX = "scripted:"
 class Subject:
     name: str
     robot: RobotSpec
-    task: TaskConfig  #: as it was trained
+    task: TaskConfig  #: as it was trained, without what only beginners are paid and ended for
     camera: CameraConfig | None
     actor: Callable[[], Actor]
     digest: str  #: of everything that decides how it acts
@@ -65,7 +65,7 @@ def load(source: str, iteration: int | None = None) -> Subject:
     return Subject(
         name=path.stem if path.is_file() else path.resolve().name,
         robot=found.robot,
-        task=config.task,
+        task=replace(config.task, bootstrap=BootstrapConfig()),
         camera=config.camera if method.sees(config) else None,
         scan=method.scans(config),
         actor=policy.actor,
