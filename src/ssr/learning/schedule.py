@@ -8,9 +8,7 @@ from ssr.task.commands import WIDE
 WALKING = 0.6  #: speed along the command ÷ commanded speed that counts as walking, backwards and uphill too
 LOST = 0.45  #: below it the bootstrap comes back
 FADING_SURVIVAL = 0.05  #: share of the longest episodes survived from which the bootstrap fades
-RAMPING_SURVIVAL = (
-    0.1  #: and from which randomization ramps up: slopes and commands alone cost three falls a minute
-)
+RAMPING_SURVIVAL = 0.1  #: and from which randomization ramps up: slopes alone cost three falls a minute
 WIDENING = 200  #: iterations of walking over which commands widen, before the bootstrap fades
 SMOOTHING = 0.9  #: of what is measured, per iteration
 SETTLING = 2 / 3  #: share of a run after which its steps grow smaller
