@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from dataclasses import fields, is_dataclass
+from functools import partial
 from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 from material import Material
 from tally import Tally
 
+from ssr.cli import arguments
 from ssr.cli.deploy import DeployOptions
 from ssr.cli.train import Command
 from ssr.evaluation.conditions import Conditions
@@ -23,7 +22,7 @@ from ssr.rehearsal.config import RobotProcessConfig, TrialConfig
 NUMBERS = (nan, inf, -inf, -1, 0, -1e9, 1e9, 1e308, 2**70, 99_999_999_999, 1.5, -0.0, 1e-320)
 OTHERS = (None, "", "nan", "x" * 5000, "\x00", True, [], (), {}, (1.0,), (2.0, 1.0), (nan, nan), [1, 2], b"x")
 TOKENS = ("nan", "inf", "-inf", "-1", "0", "1e999", "null", "true", "[]", "{}", '""', "99999999999999999999")
-SETTINGS, FILES = 700, 900  #: tries per seed
+SETTINGS = 700  #: tries per seed
 
 
 def settings(made: Material, seed: int) -> list[Tally]:
@@ -66,24 +65,20 @@ def _sound(value: Any) -> bool:
 
 
 def _words(rng: np.random.Generator) -> Tally:
-    """The same on the command line."""
+    """The same on the command line, one line for whatever is wrong."""
     tally = Tally("command lines")
-    paths = [(Command, "train", p) for p in _paths(presets.preset("cpu"))]
-    paths += [(DeployOptions, "deploy", p) for p in _paths(DeployOptions(run=Path("x")).config)]
+    train = {"default": Command(config=presets.preset("cpu"))}
+    kinds = [(Command, ["train"], train), (DeployOptions, ["deploy", "x"], {})]
     for _ in range(SETTINGS // 7):
-        kind, name, path = paths[rng.integers(len(paths))]
+        kind, (name, *needed), more = kinds[rng.integers(len(kinds))]
+        known = list(arguments.options(kind))
+        option = known[rng.integers(len(known))]
+        option = option if rng.random() < 0.9 else f"{option[:-1]}{'_=.-x'[rng.integers(5)]}"
         word = TOKENS[rng.integers(len(TOKENS))] if rng.random() < 0.8 else "\x1b[2J' \"--"
-        given = [f"--{path.replace('_', '-')}", word]
-        argv = given if kind is Command else ["x", *given]
-        default = Command(config=presets.preset("cpu")) if kind is Command else None
-
-        def parse(kind: type = kind, argv: list[str] = argv, default: Any = default) -> Any:
-            with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-                return tyro.cli(kind, args=argv, **({} if default is None else {"default": default}))
-
+        given = [[option, word], [option], [f"{option}={word}"], [option, word, word]]
+        argv = [*needed, *given[rng.integers(len(given)) if rng.random() < 0.4 else 0]]
+        read = partial(arguments.parsed, kind, argv, prog=f"ssr {name}", **more)
         tally.attempt(
-            f"{name} {argv}",
-            parse,
-            lambda parsed, p=path: _sound(presets.get(parsed.config, p)),
+            f"{name} {argv}", read, lambda made: all(_sound(presets.get(made, p)) for p in _paths(made))
         )
     return tally

@@ -34,11 +34,6 @@ class Tally:
             if error.errno is None:
                 self.bad.append(f"{what}: {error!r}")
             return
-        except SystemExit as end:
-            self.refused += 1
-            if end.code != 2:
-                self.bad.append(f"{what}: ended with {end.code}")
-            return
         except BaseException as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.bad.append(f"{what}: {type(error).__name__}: {error} ({where.filename}:{where.lineno})")

@@ -86,8 +86,20 @@ def refuse_others(declared: Any, values: Mapping[str, object], where: str) -> No
     """Raise at the first value that its declaration does not allow. declared: a class or a function."""
     for name, (kind, within) in _declarations(declared).items():
         if name in values and not _allowed(kind, within, values[name]):
-            called = where + (name.replace("_", "-") if where == "--" else f"{'.' if where else ''}{name}")
-            raise OutOfRange(f"{called} {_shown(values[name])}: expected {_wanted(kind, within)}.")
+            said = f"{_called(name, where)} {_shown(values[name])}"
+            raise OutOfRange(f"{said}: expected {_wanted(kind, within)}.")
+
+
+def refusal(declared: Any, name: str, words: list[str]) -> OutOfRange:
+    """What to say of words that cannot even be read as what is declared, or of there being none."""
+    called = _called(name, getattr(declared, "__settings__", "--"))
+    given = " ".join(word if word.isprintable() and word else repr(word) for word in words)
+    wanted = _wanted(*_declarations(declared)[name]).removesuffix(" or nothing")
+    return OutOfRange(f"{called} {_cut(given) or 'without a value'}: expected {wanted}.")
+
+
+def _called(name: str, where: str) -> str:
+    return where + (name.rstrip("_").replace("_", "-") if where == "--" else f"{'.' if where else ''}{name}")
 
 
 def without_range(declared: Any) -> list[str]:
@@ -170,5 +182,8 @@ def _wanted(kind: Any, within: Within | None) -> str:
 
 
 def _shown(value: object) -> str:
-    text = f"{value:g}" if isinstance(value, float) else repr(value)
+    return _cut(f"{value:g}" if isinstance(value, float) else repr(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

@@ -131,6 +131,17 @@ def test_metrics_cut_off_in_mid_line_are_read_up_to_there(tmp_path):
     assert read_metrics(tmp_path) == [{"iteration": 1.0, "kl": 0.1}]
 
 
+@pytest.mark.parametrize("bad", ["NaN", "Infinity", "null", '"0.1"', "[]", "1e999", "{}"])
+def test_a_metric_that_is_no_number_does_not_take_its_row_along(tmp_path, bad):
+    line = '{"iteration": 1.0, "wall_seconds": 5.0, "total_steps": 8.0, "kl": 0.1, "tracking": 0.5}\n'
+    (tmp_path / "metrics.jsonl").write_text(line.replace("0.1", bad) + line)
+    first, second = read_metrics(tmp_path)
+    assert first == {name: value for name, value in second.items() if name != "kl"}
+    for place in ("1.0", "5.0", "8.0"):
+        (tmp_path / "metrics.jsonl").write_text(line.replace(place, bad) + line)
+        assert read_metrics(tmp_path) == [second], "nobody knows where it belongs"
+
+
 def test_explain_prints_the_table(capsys):
     assert command(["--preset", "cpu", "--explain"]) == 0
     printed = capsys.readouterr().out

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
-import tyro
-
+from ssr.cli import arguments
 from ssr.errors import unknown
 
 BENCHMARKS: dict[str, str] = {
@@ -41,7 +42,12 @@ def run(argv: list[str]) -> int:
     benchmark = importlib.import_module(f"ssr.benchmarks.{name}").run
     as_json = "--json" in rest
     options = [argument for argument in rest if argument != "--json"]
-    figures = tyro.cli(benchmark, prog=f"ssr bench {name}", args=options)
+
+    @wraps(benchmark)  # which is called only when its words have been read
+    def later(**given: Any) -> Callable[[], dict[str, Any]]:
+        return partial(benchmark, **given)
+
+    figures = arguments.parsed(later, options, prog=f"ssr bench {name}")()
     print(json.dumps(figures) if as_json else table(figures))
     return 0
 

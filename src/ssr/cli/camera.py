@@ -11,6 +11,7 @@ import torch
 import tyro
 from rich.console import Console
 
+from ssr.cli import arguments
 from ssr.errors import UserError
 from ssr.files import replacing
 from ssr.physics.world import build_world, show_tile
@@ -64,7 +65,7 @@ class CameraOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(CameraOptions, prog="ssr camera", args=argv)
+    options = arguments.parsed(CameraOptions, argv, prog="ssr camera")
     if options.picture is not None:
         check_picture(options.picture)
     tile = _tile(options)

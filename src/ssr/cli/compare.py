@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import settings
 
 DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations, or one run under stress.
@@ -24,7 +25,7 @@ class CompareOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(CompareOptions, prog="ssr compare", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(CompareOptions, argv, prog="ssr compare", description=DESCRIPTION)
     from rich.console import Console
 
     from ssr.errors import UserError

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import settings
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -28,7 +29,7 @@ class CompletionOptions:
 
 
 def run(argv: list[str]) -> int:
-    shell = tyro.cli(CompletionOptions, prog="ssr completion", description=DESCRIPTION, args=argv).shell
+    shell = arguments.parsed(CompletionOptions, argv, prog="ssr completion", description=DESCRIPTION).shell
     from ssr.cli.main import COMMANDS
 
     words = {name: options_of(name) for name in COMMANDS}

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import Seed, Within, settings
 
 DESCRIPTION = """Walk a long route in one go: stairs, platforms, rough ground, grassy slopes, gaps, turns.
@@ -46,7 +47,7 @@ class CourseOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(CourseOptions, prog="ssr course", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(CourseOptions, argv, prog="ssr course", description=DESCRIPTION)
     from rich.console import Console
 
     from ssr.errors import UserError

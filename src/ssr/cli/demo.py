@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 
+from ssr.cli import arguments
 from ssr.pretrained import DEFAULT, names
 from ssr.ranges import Within, settings
 from ssr.terrain.settings import LEVELS
@@ -33,7 +33,7 @@ class Demo:
 
 
 def run(argv: list[str]) -> int:
-    demo = tyro.cli(Demo, args=argv, prog="ssr demo")
+    demo = arguments.parsed(Demo, argv, prog="ssr demo")
     demo.out.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     written = [show_terrain(demo.out, demo.level)]

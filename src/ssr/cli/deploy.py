@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.deployment.config import DeployConfig, require_packages
 from ssr.ranges import settings
 
@@ -35,7 +36,7 @@ class DeployOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(DeployOptions, prog="ssr deploy", args=argv)
+    options = arguments.parsed(DeployOptions, argv, prog="ssr deploy")
     require_packages()
     from ssr.deployment import exported
     from ssr.deployment.runtime import Runtime

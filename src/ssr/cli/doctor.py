@@ -5,10 +5,10 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
+from ssr.cli import arguments
 from ssr.machine import cores, memory_gigabytes
 from ssr.ranges import settings
 
@@ -26,7 +26,7 @@ class Doctor:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Doctor, args=argv, prog="ssr doctor")
+    options = arguments.parsed(Doctor, argv, prog="ssr doctor")
     if options.preset is not None:
         return show_plan(options.preset, options.device)
     gpus = gpu_names()

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help, settings_help
 
@@ -87,7 +88,7 @@ class EvalOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(EvalOptions, prog="ssr eval", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(EvalOptions, argv, prog="ssr eval", description=DESCRIPTION)
     from rich.console import Console
 
     from ssr.errors import UserError

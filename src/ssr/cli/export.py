@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.deployment.config import TO_EXPORT, require_packages
 from ssr.ranges import settings
 
@@ -24,7 +25,7 @@ class ExportOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(ExportOptions, prog="ssr export", args=argv)
+    options = arguments.parsed(ExportOptions, argv, prog="ssr export")
     require_packages(TO_EXPORT)
     from ssr.deployment.exported import CONTRACT, ONNX
     from ssr.export.policy import export

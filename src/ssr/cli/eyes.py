@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import Seed, Within, settings
 
 DESCRIPTION = """Examine a policy's eyes on strips of the middle of the curriculum, randomized as in training.
@@ -42,7 +43,7 @@ class Options:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Options, prog="ssr eyes", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(Options, argv, prog="ssr eyes", description=DESCRIPTION)
     from rich.console import Console
 
     from ssr.evaluation import courses, report

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help, settings_help
 
@@ -44,7 +45,7 @@ class FilmOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(FilmOptions, prog="ssr film", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(FilmOptions, argv, prog="ssr film", description=DESCRIPTION)
     import torch
     from rich.console import Console
 

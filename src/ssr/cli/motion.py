@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ssr import robots
+from ssr.cli import arguments
 from ssr.errors import UserError, unknown
 from ssr.motion import store
 from ssr.motion.clip import Clip, Column
@@ -112,7 +113,7 @@ Command = (
 
 
 def run(argv: list[str]) -> int:
-    command: Command = tyro.cli(Command, prog="ssr motion", args=argv)
+    command: Command = arguments.parsed(Command, argv, prog="ssr motion")
     robot = robots.load(command.robot)
     match command:
         case Retarget():

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.pretrained import DEFAULT
 from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help
@@ -52,7 +53,7 @@ class PlayOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(PlayOptions, prog="ssr play", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(PlayOptions, argv, prog="ssr play", description=DESCRIPTION)
     import threading
 
     import torch

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.deployment.config import require_packages
 from ssr.ranges import Within, settings
 from ssr.rehearsal.config import RobotProcessConfig
@@ -42,7 +43,7 @@ class RobotSimOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(RobotSimOptions, prog="ssr robot-sim", args=argv)
+    options = arguments.parsed(RobotSimOptions, argv, prog="ssr robot-sim")
     require_packages()
     from ssr import robots
     from ssr.rehearsal.robot_process import RobotProcess

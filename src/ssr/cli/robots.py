@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ssr import robots
+from ssr.cli import arguments
 from ssr.errors import UserError
 from ssr.files import write_bytes, write_text
 from ssr.ranges import settings
@@ -48,10 +49,10 @@ class NewOptions:
 
 def run(argv: list[str]) -> int:
     if argv[:1] == ["new"]:
-        return _new(tyro.cli(NewOptions, prog="ssr robots new", args=argv[1:]))
-    if argv[:1] == ["example"]:
+        return _new(arguments.parsed(NewOptions, argv[1:], prog="ssr robots new"))
+    if argv == ["example"]:
         return _example()
-    options = tyro.cli(RobotsOptions, prog="ssr robots", args=argv)
+    options = arguments.parsed(RobotsOptions, argv, prog="ssr robots")
     console = Console()
     if options.robot is None:
         console.print(_overview())

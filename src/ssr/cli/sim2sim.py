@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from ssr.cli import arguments
 from ssr.deployment.config import MAX_DOMAIN, require_packages
 from ssr.errors import UserError
 from ssr.ranges import Seed, Within, settings
@@ -52,7 +53,7 @@ class Sim2simOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(Sim2simOptions, prog="ssr sim2sim", args=argv)
+    options = arguments.parsed(Sim2simOptions, argv, prog="ssr sim2sim")
     require_packages()
     from ssr import robots
     from ssr.deployment import exported

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.evaluation.stress.registry import KINDS
 from ssr.ranges import Seed, Within, settings
 from ssr.terrain.registry import kinds_help, settings_help
@@ -49,7 +50,7 @@ class StressOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(StressOptions, prog="ssr stress", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(StressOptions, argv, prog="ssr stress", description=DESCRIPTION)
     from rich.console import Console
 
     from ssr.evaluation import report

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.ranges import Within, settings
 
 DESCRIPTION = """Train and try methods × seeds, then draw the paper's Fig. 5 to 7 and Table 1 with intervals
@@ -40,7 +41,7 @@ class StudyOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(StudyOptions, prog="ssr study", description=DESCRIPTION, args=argv)
+    options = arguments.parsed(StudyOptions, argv, prog="ssr study", description=DESCRIPTION)
     from rich.console import Console
 
     from ssr.study import plan, report

@@ -10,6 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from ssr.cli import arguments
 from ssr.errors import UserError
 from ssr.ranges import Seed, settings
 from ssr.terrain.draw import check_picture, save_picture
@@ -42,7 +43,7 @@ class TerrainOptions:
 
 
 def run(argv: list[str]) -> int:
-    options = tyro.cli(TerrainOptions, prog="ssr terrain", args=argv)
+    options = arguments.parsed(TerrainOptions, argv, prog="ssr terrain")
     console = Console()
     if options.kind is None:
         console.print(_kinds())

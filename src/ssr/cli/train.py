@@ -9,6 +9,7 @@ from typing import Annotated
 
 import tyro
 
+from ssr.cli import arguments
 from ssr.errors import UserError
 from ssr.learning.config import TrainConfig
 from ssr.ranges import Within, settings
@@ -73,11 +74,11 @@ def run(argv: list[str]) -> int:
     small = _path_after(argv, "--continue")
     if small is not None and name is None:
         base = runner.continued(small)
-    command = tyro.cli(
+    command = arguments.parsed(
         Command,
+        argv,
         prog="ssr train",
         description=DESCRIPTION,
-        args=argv,
         default=Command(config=base),
         config=(tyro.conf.FlagCreatePairsOff,),
     )

@@ -25,6 +25,7 @@ from ssr.learning.wandb_log import WandbLog, project
 
 CONFIG, METRICS, SMALL, SNAPSHOTS = "config.json", "metrics.jsonl", "small.safetensors", "snapshots"
 
+PLACE = {"iteration", "total_steps", "wall_seconds"}  #: when a row of metrics was measured
 BEGUN = (METRICS, SMALL, "checkpoints")  #: a run that holds one of these has begun
 
 
@@ -126,7 +127,11 @@ def _append(path: Path, line: str) -> None:
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """All metrics of a run, one dictionary per iteration; a line that was cut off or damaged is left out."""
+    """All metrics of a run, one dictionary per iteration.
+
+    A line that was cut off is left out, and so is one that does not say when it was measured; of others only
+    what is no finite number.
+    """
     path = run / METRICS
     if not path.is_file():
         raise UserError(f"{run} has no {METRICS}. Give a run directory made by `ssr train`.")
@@ -136,8 +141,11 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and "iteration" in row and all(map(_is_finite, row.values())):
-            rows.append(row)
+        sound = (
+            {name: value for name, value in row.items() if _is_finite(value)} if isinstance(row, dict) else {}
+        )
+        if "iteration" in sound and not PLACE & (row.keys() - sound.keys()):
+            rows.append(sound)
     return rows
 
 
