@@ -26,12 +26,12 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from functools import cached_property
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core.dispatcher import Dispatcher
+
+from ssr.kept import digest, ingredients
 
 # Not cached, since a cache that knows a named tuple breaks when that is renamed: kernels have them inside.
 compiled = njit(nogil=True, error_model="numpy")
@@ -90,20 +90,14 @@ class Rule:
     @cached_property
     def _over_arrays(self) -> Callable[..., None]:
         rows = [f"{self.names[k]} = record_{k}(*{self.names[k]})" for k in self._opened]
-        # A change of what it calls, be it in another file, is a change of the kernel too.
-        kernel = (
-            f"{self.name}_{digest(self.source, self.records, sorted(_called(self.function, self.source)))}"
-        )
+        fields = [(record, getattr(record, "_fields", ())) for record in self.records]
+        kernel = f"{self.name}_{digest(*ingredients(self.function), fields)}"
         text = KERNEL.format(kernel=kernel, names=", ".join(self.names), opened="; ".join(rows) or "pass")
         scope: dict[str, Any] = {f"record_{k}": self.records[k] for k in self._opened}
         scope |= {"rule": compiled(self.function), "__name__": self.function.__module__}
         # As if it stood in the rule's file: that is where Numba's cache looks.
         exec(compile(text, self.function.__code__.co_filename, "exec"), scope)
         return njit(cache=True, nogil=True, error_model="numpy")(scope[kernel])
-
-
-def digest(*parts: object) -> str:
-    return sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def source_of(function: Callable[..., Any]) -> str:
@@ -113,16 +107,6 @@ def source_of(function: Callable[..., Any]) -> str:
 def named_in(source: str) -> set[str]:
     """Names that stand for themselves there, and not for a part of something."""
     return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-
-
-def _called(function: Callable[..., Any], source: str) -> set[str]:
-    """The sources of all compiled functions that a function calls, and that these call."""
-    known = [function.__globals__.get(name) for name in named_in(source)]
-    found = set()
-    for other in (value.py_func for value in known if isinstance(value, Dispatcher)):
-        text = source_of(other)
-        found |= {text} | _called(other, text)
-    return found
 
 
 def per_world(*records: type | None) -> Callable[[Callable[..., None]], Rule]:

@@ -15,7 +15,8 @@ from numba.core.dispatcher import Dispatcher
 from torch import Tensor
 
 from ssr import bridge
-from ssr.per_world import Rule, digest, named_in, single, source_of
+from ssr.kept import digest
+from ssr.per_world import Rule, named_in, single, source_of
 
 SCALARS = {
     torch.float32: wp.float32,

@@ -11,7 +11,7 @@ from ssr.cli import doctor
 from ssr.cli.main import main
 from ssr.deployment.config import SafetyConfig
 
-LIMITS = [f.name for f in fields(SafetyConfig) if f.name != "max_missed"]
+LIMITS = [f.name for f in fields(SafetyConfig)]
 ANSWERS = {
     "deploy RUN --controller.damping nan": "controller.damping nan: expected a number from 0.1 to 10.",
     "deploy RUN --controller.stand.stiffness -1": "controller.stand.stiffness -1: expected a number from 0.1",
@@ -21,7 +21,7 @@ ANSWERS = {
     "deploy RUN --controller.stand.seconds -1": "controller.stand.seconds -1: expected a number from 0.05",
     **{
         f"deploy RUN --controller.safety.{name.replace('_', '-')} {value}": (
-            f"controller.safety.{name} {value}: expected a number from"
+            f"controller.safety.{name} {value}: expected a {'whole ' * (name == 'max_missed')}number from"
         )
         for name in LIMITS
         for value in ("nan", "inf")

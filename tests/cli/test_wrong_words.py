@@ -17,6 +17,7 @@ import tyro
 from ssr.cli import arguments
 from ssr.cli.bench import BENCHMARKS
 from ssr.cli.main import COMMANDS, main
+from ssr.ranges import refuse_others
 
 PARTS = {"motion": ("retarget", "build", "show", "report"), "bench": tuple(BENCHMARKS), "robots": ("", "new")}
 LINES = [f"{name} {part}".strip() for name in COMMANDS for part in PARTS.get(name, ("",))]
@@ -35,7 +36,10 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def parse(kind: Any, argv: list[str], **more: Any) -> Any:
         seen.append(kind)
-        raise Made(real(kind, argv, **more))
+        made = real(kind, argv, **more)
+        if isinstance(made, partial):  # what a benchmark does first when it is called
+            refuse_others(made.func, made.keywords, "--")
+        raise Made(made)
 
     real = arguments.parsed
     monkeypatch.setattr(arguments, "parsed", parse)
@@ -97,10 +101,10 @@ def test_no_option_takes_a_value_that_it_cannot_have(
         where, name = arguments.options(kind)[option]
         hint = str(typing.get_type_hints(where)[name])
         said = answer([*words, option, *values], capfd)
-        if isinstance(said, Made):
-            assert "int" not in hint and "float" not in hint and all(map(isfinite, numbers(said.args[0])))
-        elif "bool" not in hint:
-            assert name.rstrip("_") in said.replace("-", "_") or "Unknown preset" in said
+        if re.search("int|float", hint) and not ("..." in hint and not values):  # several may be none
+            assert isinstance(said, str) and name in said.replace("-", "_")
+        elif isinstance(said, Made):
+            assert all(map(isfinite, numbers(said.args[0])))
 
 
 def numbers(made: Any) -> Iterator[float]:
@@ -121,11 +125,12 @@ def test_a_word_too_many_or_too_few_is_told(
     line: str, kinds: list[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, words = declared(line, kinds, capfd)
-    if len(words) > len(line.split()):
+    several = line == "compare"  # runs, as many as you like; how few, it says itself
+    if len(words) > len(line.split()) and not several:
         said = answer(words[:-1], capfd)
         assert isinstance(said, str) and "Missing" in said
     many = answer([*words, *(f"more{k}" for k in range(9))], capfd)
-    assert isinstance(many, Made) == (line == "compare") and (isinstance(many, Made) or "more8" in many)
+    assert isinstance(many, Made) if several else re.search(r"more\d", str(many))
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "500"])

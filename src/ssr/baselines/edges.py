@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.kept import kept
 from ssr.robots.spec import Sole
 from ssr.symmetry.vectors import FOOT_MAP
 from ssr.terrain.field import TerrainField
@@ -57,7 +57,7 @@ class SharpEdges:
         return torch.from_numpy(out).to(position.device)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def _find(worlds, facets, counts, half_width, pieces, found):
     for w in worlds:
         found[w] = 0
@@ -96,7 +96,7 @@ def _find(worlds, facets, counts, half_width, pieces, found):
                         found[w] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def _penetration(pieces, count, centers, turns, offsets, layers, out):
     reach = RADIUS + LONGEST
     near = np.empty(MOST, dtype=np.int64)

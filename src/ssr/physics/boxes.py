@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ssr.kept import kept
 from ssr.physics.world import PARKED
 from ssr.terrain.tile import Tile
 
@@ -28,7 +28,7 @@ def lay(tile: Tile, terrain: np.ndarray, fields: BoxFields) -> None:
     _lay(tile.rows(len(terrain)), len(tile.boxes), terrain, tuple(fields))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _lay(rows, used, terrain, fields):
     """Write a tile's box rows (pool, 8) into one world's geoms; the rows from `used` on are parked."""
     into = BoxFields(*fields)

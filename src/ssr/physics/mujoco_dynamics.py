@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numba import njit
 
+from ssr.kept import kept
 from ssr.physics.simulator import Dynamics
 
 
@@ -60,7 +60,7 @@ def change_model(model: mujoco.MjModel, dynamics: Dynamics) -> None:
     _change_bodies(np.zeros(1, dtype=np.int64), tuple(Drawn.of(dynamics)), tuple(built), tuple(own))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _change_bodies(worlds, drawn, model, bodies):
     """Masses, inertias (in proportion) and centres of mass; body 0 is the world, body 1 the base."""
     by, old, new = Drawn(*drawn), Bodies(*model), Bodies(*bodies)
@@ -77,7 +77,7 @@ def _change_bodies(worlds, drawn, model, bodies):
                     new.body_ipos[i, b, c] += by.base_com_offset[k, c]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _change_drives(worlds, drawn, drives):
     by, m = Drawn(*drawn), Drives(*drives)
     for k in range(len(worlds)):

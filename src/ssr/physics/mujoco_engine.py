@@ -8,9 +8,9 @@ import mujoco
 import numpy as np
 import torch
 from mujoco.batch import Batch, SimulationError
-from numba import njit
 from torch import Tensor
 
+from ssr.kept import kept
 from ssr.physics import mujoco_dynamics
 from ssr.physics.boxes import BoxFields, lay
 from ssr.physics.loose import poses_of
@@ -201,7 +201,7 @@ class MujocoSimulator:
         self.batch.forward(stage=STAGE)
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _open_near_boxes(qpos, box_range, terrain, solid):
     """Wide boxes defeat bounding spheres; leaving far ones out makes stairs a third cheaper."""
     for i in range(len(qpos)):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import atan2
 
 import numpy as np
-from numba import njit
 
-inlined = njit(cache=True, nogil=True, inline="always")
+from ssr.kept import kept
+
+inlined = kept(inline="always")
 
 
 @inlined

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ssr.kept import kept
 
 NOBODY = np.empty(0, dtype=np.intp)
 
@@ -13,7 +14,7 @@ def run_down(steps_left: np.ndarray) -> np.ndarray:
     return np.flatnonzero(steps_left <= 0) if _run_down(steps_left) else NOBODY
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _run_down(steps_left: np.ndarray) -> bool:
     """Whether any has none left."""
     due = False

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.kept import kept
 from ssr.per_world import per_world, single
 from ssr.physics.readout import Reading
 from ssr.robots.spec import RobotSpec
@@ -120,7 +120,7 @@ class Senses:
         return torch.from_numpy(self.amp.filled(self._table))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def _privileged(worlds, sources, state, ground, samples, entries, out):
     known, now, tile, entry = Sources(*sources), Reading(*state), FieldArrays(*ground), Filling(*entries)
     read, joints, size = known.table.shape[1], known.action.shape[1], len(Samples(*samples).points)

@@ -6,7 +6,8 @@ import inspect
 from functools import cache
 from typing import Any
 
-from ssr.per_world import Rule, digest
+from ssr.kept import digest
+from ssr.per_world import Rule
 from ssr.task import rewards
 from ssr.task.moment import Moment
 from ssr.task.rewards import ROWS, Limits, Parameters

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.kept import kept
 from ssr.per_world import compiled
 from ssr.terrain.tile import ABYSS, TURNED
 
@@ -51,13 +51,13 @@ def numba_heights(facets: Tensor, count: Tensor) -> Launch:
     return launch
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def _heights_numba(facets: np.ndarray, count: np.ndarray, points: np.ndarray, out: np.ndarray) -> None:
     for w in range(len(out)):
         heights_under(facets[w], count[w], points[w], out[w])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def heights_under(facets: np.ndarray, count: int, points: np.ndarray, out: np.ndarray) -> None:
     """One world, for kernels: heights (p,) float32 under points (p, 2) over the first `count` facets."""
     total = len(out)
@@ -94,7 +94,7 @@ def heights_under(facets: np.ndarray, count: int, points: np.ndarray, out: np.nd
             out[begin + i] = best[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def _over_turned(facet: np.ndarray, xs: np.ndarray, ys: np.ndarray, best: np.ndarray) -> None:
     """Raise `best` where the points of a chunk lie on a turned facet."""
     z, slope, cx, cy = facet[4], facet[5], facet[6], facet[7]

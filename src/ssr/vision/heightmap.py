@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from ssr.kept import kept
 from ssr.robots.spec import Sole
 from ssr.symmetry.vectors import BASE_MAP, FOOT_MAP
 from ssr.terrain.field import TerrainField
@@ -74,7 +74,7 @@ def _points(offsets: np.ndarray, center: Tensor, yaw: Tensor) -> Tensor:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _turn(offsets, center, yaw, out):
     """Offsets (p, 2) turned by yaw and moved to the center."""
     c, s = np.float32(np.cos(yaw)), np.float32(np.sin(yaw))
@@ -84,13 +84,13 @@ def _turn(offsets, center, yaw, out):
         out[j, 1] = center[1] + s * x + c * y
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def depth_below(reference: float, height: float) -> float:
     """clip(z_ref - h, -1, 1) in metres; the layout's scale brings it to the network."""
     return min(max(reference - height, -CLIP), CLIP)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def maps_of(facets, count, base, yaw, sole, sole_yaw, samples, out):
     """H^b and both H^f of one world into out (280,), as depths below their references, m; for kernels.
 

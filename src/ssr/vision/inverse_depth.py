@@ -18,8 +18,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ssr.kept import kept
 from ssr.vision.solids import BOX, CAPSULE, CYLINDER, SPHERE, LinkSolids
 
 F = np.float32
@@ -49,7 +49,7 @@ class Lens(NamedTuple):
     far: float  #: m
 
 
-_compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
+_compiled = kept(fastmath=True, error_model="numpy")
 
 
 @_compiled

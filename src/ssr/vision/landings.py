@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ssr.kept import kept
 from ssr.terrain.heights import heights_under
 from ssr.terrain.tile import ABYSS, TURNED
 
@@ -56,7 +57,7 @@ class TurnedPatch(NamedTuple):
     heights: np.ndarray  #: m, of the ground under it, to be filled
 
 
-_compiled = njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
+_compiled = kept(fastmath=True, error_model="numpy")
 #: for what takes a named tuple: a cache that knows one breaks when that is renamed
 _within = njit(fastmath=True, error_model="numpy", nogil=True)
 

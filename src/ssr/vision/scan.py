@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numba import njit
 
+from ssr.kept import kept
 from ssr.terrain.heights import heights_under
 from ssr.vision.heightmap import depth_below
 
@@ -24,7 +24,7 @@ def scan_offsets() -> np.ndarray:
     return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.float32)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(error_model="numpy")
 def scans_of(facets, count, base, yaw, offsets, drop, out):
     """Scans of n worlds into out (n, 209): scaled depths below `drop` m under the base.
 
