@@ -30,6 +30,7 @@ def compile_kernels(package: Path = PACKAGE) -> None:
         env.reset()
         transition = env.step(torch.zeros(2, env.layouts.action.size))
         env.restart(transition.ended)
+        env.commands.follow(torch.arange(2), torch.zeros(2), env.field.type)  # who begins in reference motion
         expected_deficiency(  # of footholds that training imagines
             env.field, torch.zeros(2, 2, 2), torch.ones(2, 2), transition.feet.yaw, env.robot.sole,
             needed=torch.ones(2, 2, dtype=torch.bool),
