@@ -22,5 +22,10 @@ COPY pretrained pretrained
 RUN pip install --no-cache-dir -c requirements.lock ".[viewer]"
 
 WORKDIR /ssr
+# Kernels are kept in the image, for processors like the one it was built on; others compile them when they first run.
+RUN python -c "from ssr.task.first_time import compile_kernels; compile_kernels()"
+
+# `docker stop` like Ctrl-C: a viewer or a training run ends by itself, the latter with a checkpoint.
+STOPSIGNAL SIGINT
 ENTRYPOINT ["ssr"]
 CMD ["demo"]

@@ -7,7 +7,7 @@ import io
 from numba import njit
 from rich.console import Console
 
-from ssr.compiling import compiling
+from ssr.compiling import compile_clock, compiling
 from ssr.progress import Progress, doing
 from ssr.wording import counted
 
@@ -49,6 +49,16 @@ def test_compiling_is_a_task_of_its_own_and_only_if_something_is_compiled() -> N
             assert compiled(1.0) == 2.0
         assert out.getvalue() == expected
         assert all(task.finished for task in progress.tasks)
+
+
+def test_what_compiling_took_is_told_once() -> None:
+    kernel = njit(lambda x: x + 1.0)
+    with compile_clock() as since:
+        assert since() == 0.0
+        kernel(1.0)
+        assert since() > 0.0
+        kernel(2.0)
+        assert since() == 0.0
 
 
 def test_one_is_singular() -> None:

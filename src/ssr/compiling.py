@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,22 @@ def compiling(progress: Progress) -> Iterator[None]:
         yield
     if watch.task is not None:  # kernels that others have swallowed whole are never compiled by themselves
         progress.update(watch.task, completed=progress.tasks[watch.task].total)
+
+
+@contextmanager
+def compile_clock() -> Iterator[Callable[[], float]]:
+    """Inside this block: seconds for which kernels were compiled since it was last asked."""
+    from numba.core.event import TimingListener, install_listener
+
+    watch, told = TimingListener(), 0.0
+
+    def since() -> float:
+        nonlocal told
+        before, told = told, watch.duration if watch.done else 0.0
+        return told - before
+
+    with install_listener("numba:compile", watch):
+        yield since
 
 
 def _kernels() -> int:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from numba import njit
 from safetensors.torch import load_file
 from test_ppo import learner
 from test_runs import same_bits
@@ -152,6 +153,18 @@ def test_the_limit_ends_a_run_too(tmp_path):
     config = config_of(2)
     run = RunDirectory.create(tmp_path / "run", config)
     assert trainer_of().train(run, config).reason == "all 2 iterations are done"
+
+
+def test_a_kernel_that_is_compiled_in_an_iteration_does_not_count_in_its_rate(tmp_path):
+    config, trainer = config_of(2), trainer_of()
+    run = RunDirectory.create(tmp_path / "run", config)
+    kernel, step = njit(lambda x: x + 1.0), trainer.env.step
+    trainer.env.step = lambda action: step(action * kernel(0.0))
+    trainer.train(run, config)
+    steps = trainer.total_steps / 2
+    shares = [steps / row["steps_per_second"] / row["iteration_seconds"] for row in read_metrics(run.path)]
+    assert shares[0] < 0.99, "the rate is that of the time in which nothing was compiled"
+    assert shares[1] == pytest.approx(1.0, abs=1e-4)
 
 
 # ---- how a run begins -----------------------------------------------------------------------------------

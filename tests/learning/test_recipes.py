@@ -300,7 +300,7 @@ def test_another_algorithm_follows_a_recipe_and_says_where_it_is(climb, capsys):
     known = recipe.read(CLIMB, "climb")
     assert {first.recipe_digest, second.recipe_digest} == {known.digest}
     printed = capsys.readouterr()
-    assert "first 1/3" in printed.err and "All 2 stages of recipe climb are done" in printed.out
+    assert "first 1/3" in printed.err and "Recipe climb is done, 2 stages" in printed.out
     kinds = [saved.load(climb.run, k).config.task.terrain.kinds for k in (3, 4)]
     assert kinds == [first_stage.config.task.terrain.kinds for first_stage in known.stages], "their own"
     before = climb.run.joinpath("stages.json").read_text()

@@ -90,9 +90,11 @@ def measure() -> None:
     from ssr.progress import Progress
     from ssr.robots import load
     from ssr.task.env import TraversalEnv
+    from ssr.task.first_time import compile_kernels
     from ssr.vision.camera import CameraConfig
 
     console.print("[bold]2. How fast it runs here[/bold]: 128 robots on mixed terrain, 10 Hz depth cameras")
+    compile_kernels()  # those of training too, or it would be said twice
     torch.set_num_threads(1)
     env = TraversalEnv(load("x2"), 128, camera=CameraConfig(period=5))
 

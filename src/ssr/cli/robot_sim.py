@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated
@@ -58,7 +59,8 @@ def run(argv: list[str]) -> int:
         return 0
     from ssr.viewer.spectator import Spectator
 
-    with Spectator(robot, tile, options.port) as spectator:
+    # Whoever sees the address may stop before the robot has begun; afterwards it hears of that by itself.
+    with Spectator(robot, tile, options.port) as spectator, suppress(KeyboardInterrupt):
         print(f"watch it: {spectator.url}", flush=True)
         RobotProcess(robot, tile, options.config, training, onlooker=spectator).run()
     return 0

@@ -32,6 +32,7 @@ from ssr.learning.run_lock import locked
 from ssr.learning.runner import Leg, Origin, train, with_ranks
 from ssr.learning.saved import small_iteration, snapshots
 from ssr.learning.trainer import TrainingEnd
+from ssr.wording import counted
 
 RECIPE, RECORD, FOLDER = "recipe.toml", "stages.json", "stages"
 FORMAT = 2
@@ -140,7 +141,7 @@ def _run(
             say(f"Stopped and saved. Go on: ssr train --resume {path}")
             return
         former = iteration = None
-    say(f"All {len(recipe.stages)} stages of recipe {recipe.name} are done: {path}")
+    say(f"Recipe {recipe.name} is done, {counted(len(recipe.stages), 'stage')}: {path}")
 
 
 def resume(path: Path, say: Callable[[str], None], iteration: int | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ssr.compiling import compile_clock
 from ssr.learning import checkpoint, guard, small_checkpoint
 from ssr.learning.algorithm import Algorithm
 from ssr.learning.config import TrainConfig
@@ -51,6 +52,7 @@ class Trainer:
         self.begun = 0  #: the iteration with which its stage began
         self.stage: tuple[int, str] | None = None  #: number of the recipe's stage, from 0, and its name
         self.observation: Observation | None = None
+        self._compiling: Callable[[], float] = lambda: 0.0  #: s since it was last asked
 
     def count(self, counters: Counters) -> None:
         """Go on counting from here."""
@@ -77,7 +79,7 @@ class Trainer:
         saved_at = time.monotonic()
         label = f"{self.stage[1]} " if self.stage else ""
         shown = Display(settings.iterations, self.iteration, shown=first, label=label)
-        with shown as display, interruptible() as asked:
+        with shown as display, interruptible() as asked, compile_clock() as self._compiling:
             while ending is None:
                 self._collect()
                 progress = (self.iteration - self.begun) / (settings.iterations - self.begun)
@@ -147,15 +149,17 @@ class Trainer:
         self.env.set_ramp(self.algorithm.ramp)
 
     def _account(self, seconds: float) -> dict[str, float]:
+        """What an iteration of so many seconds cost. Compiling kernels, which happens once on a machine, does
+        not count in its rate."""
         parts = self.algorithm.stopwatch.read()
         names, steps = sorted(parts), self.algorithm.steps * self.env.num_envs
-        memory = peak_memory_megabytes()
+        memory, working = peak_memory_megabytes(), seconds - self._compiling()
         sums = torch.tensor(
-            [float(steps), memory, seconds, float(self.env.overflows), *(parts[n] for n in names)]
+            [float(steps), memory, seconds, working, float(self.env.overflows), *(parts[n] for n in names)]
         )
         self.ranks.sum_(sums)
-        gathered, memory, seconds, overflows, *spent = sums.tolist()
-        seconds /= self.ranks.size
+        gathered, memory, seconds, working, overflows, *spent = sums.tolist()
+        seconds, working = seconds / self.ranks.size, working / self.ranks.size
         self.total_steps += int(gathered)
         self.wall_seconds += seconds
         return {
@@ -163,7 +167,7 @@ class Trainer:
             "total_steps": float(self.total_steps),
             "wall_seconds": self.wall_seconds,
             "iteration_seconds": seconds,
-            "steps_per_second": gathered / seconds,
+            "steps_per_second": gathered / working,
             "peak_memory_mb": memory,
             "overflows": overflows,
             **{f"seconds/{n}": s / self.ranks.size for n, s in zip(names, spent, strict=True)},
