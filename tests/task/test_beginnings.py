@@ -106,7 +106,9 @@ def test_who_walks_backwards_or_fast() -> None:
 
 def test_who_roams() -> None:
     kinds = np.full(WORLDS, SLOPE)
-    same_by_both(commands.set_free, kinds, chance(), 0.5, np.zeros(WORLDS, bool), asked())
+    course, free = 2.0 * chance(3) - 1.0, ranges().free
+    course[truths()] = 0.0
+    same_by_both(commands.set_free, kinds, chance(), 0.5, course, free, np.zeros(WORLDS, bool), asked())
 
 
 def test_what_is_asked_first() -> None:
