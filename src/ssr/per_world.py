@@ -35,7 +35,7 @@ from numba.core.dispatcher import Dispatcher
 
 # No counting of who holds an array: in each call, all those of all records would be counted up and down,
 # which takes longer than most rules. Who calls a rule holds them; nothing that is compiled gives one back.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 # Not cached, since a cache that knows a named tuple breaks when that is renamed: kernels have them inside.
 compiled = njit(**_OPTIONS)
