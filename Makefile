@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CHECKED := setup.py src tests examples scripts/convert_settings scripts/cuda_kernels scripts/levels \
+CHECKED := setup.py src tests examples scripts/as_fast scripts/convert_settings scripts/cuda_kernels scripts/levels \
 	scripts/moving_picture scripts/settings_page scripts/unchanged
 
 CHECKED += scripts/commands scripts/hostile scripts/seal scripts/soak

@@ -16,7 +16,7 @@ if the rest is tensors of its device. On the host k runs from 0 to m - 1, on a d
 What both compilers take: one type per variable, so `total = float(0.0)` before a loop adds to it; whole
 numbers of tensors are int32, or read through `int`; array entries are taken and put one by one, never as a
 tuple; no `**`, no chained comparison, no sum of truths, no `+=` on an entry; no field with the name of a C++
-keyword. A function that a rule calls is `compiled`.
+keyword. A rule returns nothing; a function that it calls is `compiled` and returns numbers.
 """
 
 from __future__ import annotations
@@ -33,14 +33,20 @@ from numba import njit
 
 from ssr.kept import digest, ingredients
 
-# Not cached, since a cache that knows a named tuple breaks when that is renamed: kernels have them inside.
-compiled = njit(nogil=True, error_model="numpy")
+# No counting of who holds an array: in each call, all those of all records would be counted up and down,
+# which takes longer than most rules. Who calls a rule holds them; nothing that is compiled gives one back.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
+# Not cached, since a cache that knows a named tuple breaks when that is renamed: kernels have them inside.
+compiled = njit(**_OPTIONS)
+
+#: The rule's text stands in the loop: to call it for each world would pass on hundreds of words each time.
 KERNEL = """
 def {kernel}(worlds, {names}):
     {opened}
-    for k in range(len(worlds)):
-        rule({names}, worlds[k], k)
+    for {k} in range(len(worlds)):
+        {i} = worlds[{k}]
+{body}
 """
 
 
@@ -64,7 +70,8 @@ class Rule:
         """records: of its first arguments; None for one that is a single array or a number. source: of a
         function that stands in no file."""
         self.function, self.name, self._source = function, function.__name__, source
-        self.names = tuple(inspect.signature(function).parameters)[:-2]
+        *names, self._world, self._place = inspect.signature(function).parameters
+        self.names = tuple(names)
         self.records = (*records, *(None,) * (len(self.names) - len(records)))
         self._opened = [k for k, record in enumerate(self.records) if record is not None]
         self._over_tensors: Any = None
@@ -91,17 +98,27 @@ class Rule:
     def _over_arrays(self) -> Callable[..., None]:
         rows = [f"{self.names[k]} = record_{k}(*{self.names[k]})" for k in self._opened]
         fields = [(record, getattr(record, "_fields", ())) for record in self.records]
-        kernel = f"{self.name}_{digest(*ingredients(self.function), fields)}"
-        text = KERNEL.format(kernel=kernel, names=", ".join(self.names), opened="; ".join(rows) or "pass")
-        scope: dict[str, Any] = {f"record_{k}": self.records[k] for k in self._opened}
-        scope |= {"rule": compiled(self.function), "__name__": self.function.__module__}
+        kernel = f"{self.name}_{digest(KERNEL, _OPTIONS, self.source, *ingredients(self.function), fields)}"
+        text = KERNEL.format(
+            kernel=kernel, names=", ".join(self.names), opened="; ".join(rows) or "pass",
+            i=self._world, k=self._place, body=textwrap.indent(_body(self.source), 8 * " "),
+        )  # fmt: skip
+        scope = self.function.__globals__ | {f"record_{k}": self.records[k] for k in self._opened}
         # As if it stood in the rule's file: that is where Numba's cache looks.
         exec(compile(text, self.function.__code__.co_filename, "exec"), scope)
-        return njit(cache=True, nogil=True, error_model="numpy")(scope[kernel])
+        return njit(cache=True, **_OPTIONS)(scope[kernel])
 
 
 def source_of(function: Callable[..., Any]) -> str:
     return textwrap.dedent(inspect.getsource(function))
+
+
+def _body(source: str) -> str:
+    """What a function does, as text."""
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert not any(isinstance(node, ast.Return) for node in ast.walk(function)), "a rule returns nothing"
+    return "\n".join(map(ast.unparse, function.body))
 
 
 def named_in(source: str) -> set[str]:

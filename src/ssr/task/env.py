@@ -288,8 +288,9 @@ class TraversalEnv:
 
     def _doubt(self, state: Reading, sound: Tensor) -> None:
         """Worlds whose action was not `sound` (n,) are invalid."""
-        state.finite[~sound.numpy()] = False
-        self.bad_actions += len(sound) - int(sound.sum())
+        unsound = ~sound.numpy()
+        state.finite[unsound] = False
+        self.bad_actions += int(np.count_nonzero(unsound))
 
     def _push(self) -> None:
         late = run_down(self.arrays.steps_to_push)

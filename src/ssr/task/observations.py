@@ -38,12 +38,16 @@ def remember(history, clean, widths, chance, began, i, k):
     clean (n, P); widths (P,) of the noise; chance (n, P) uniform in [0, 1).
     """
     last = history.shape[1] - 1
+    for f in range(last):
+        for j in range(widths.shape[0]):
+            history[i, f, j] = history[i, f + 1, j]
     for j in range(widths.shape[0]):
         noise = single(2.0) * chance[i, j] - single(1.0)
-        newest = clean[i, j] + widths[j] * noise
+        history[i, last, j] = clean[i, j] + widths[j] * noise
+    if began[i]:
         for f in range(last):
-            history[i, f, j] = newest if began[i] else history[i, f + 1, j]
-        history[i, last, j] = newest
+            for j in range(widths.shape[0]):
+                history[i, f, j] = history[i, last, j]
 
 
 class Sources(NamedTuple):
