@@ -23,7 +23,7 @@ DEFAULT = torch.tensor(ROBOT.values("default"), dtype=torch.float32)
 WORLDS, POOL = 64, 64
 SUBSTEPS = (1, 49)
 AS_TRAINED = PhysicsConfig()
-CONVERGED = PhysicsConfig(iterations=20, line_search_iterations=50)
+HASTY = PhysicsConfig(iterations=5, line_search_iterations=8)
 EVERYWHERE = torch.arange(WORLDS)
 KINDS = [kind.name for kind in all_kinds()]
 
@@ -121,21 +121,19 @@ def test_the_engines_find_the_same_contacts() -> None:
     assert np.array_equal(contacts_of(simulator), course().contacts)
 
 
-def test_the_engines_agree_where_their_solvers_have_the_time_to() -> None:
-    simulator = prepared(CONVERGED)
-    metres, newtons, later = errors(simulator, CONVERGED)
+def test_the_engines_agree_as_trained() -> None:
+    simulator = prepared()
+    metres, newtons, later = errors(simulator)
     assert metres.max() < 1e-5 and newtons.max() < 5.0
     # Fifty substeps later a foot may have met an edge a substep earlier in one engine than in the other.
     assert later.median() < 1e-6 and (later < 1e-5).float().mean() > 0.95 and later.max() < 1e-3
     assert simulator.overflows == 0
 
 
-def test_the_engines_agree_as_trained() -> None:
+def test_solvers_that_stop_early_would_be_noticed() -> None:
     """Five iterations leave the solvers of a robot that thrashes at different places on their way."""
-    metres, newtons, later = errors(prepared())
-    assert (metres < 1e-5).float().mean() > 0.95 and metres.max() < 1e-3
-    assert newtons.max() < 10.0
-    assert later.median() < 1e-4
+    metres, newtons, _ = errors(prepared(HASTY), HASTY)
+    assert metres.max() > 1e-5 or newtons.max() > 5.0
 
 
 def test_terrain_moved_without_its_geoms_poses_would_be_noticed() -> None:
@@ -148,10 +146,10 @@ def test_terrain_moved_without_its_geoms_poses_would_be_noticed() -> None:
 
 
 def test_derived_fields_shared_by_all_worlds_would_be_noticed() -> None:
-    simulator = prepared(CONVERGED)
+    simulator = prepared()
     for name in DERIVED_FIELDS:
         simulator._own[name][:] = simulator._own[name][:1].clone()
-    metres, newtons, later = errors(simulator, CONVERGED)
+    metres, newtons, later = errors(simulator)
     assert metres.max() > 1e-5 or newtons.max() > 5.0 or later.max() > 1e-5
 
 

@@ -25,8 +25,9 @@ PARKED = (0.0, 0.0, -100.0)  #: where unused boxes of the pool wait
 class PhysicsConfig:
     engine: str = "auto"  #: one of `ssr.physics.engines.ENGINES`, or auto: the one for the device
     timestep: Annotated[float, Within(1e-4, 0.02)] = 0.005  #: s, 200 Hz
-    iterations: Annotated[int, Within(1, 1000)] = 5
-    line_search_iterations: Annotated[int, Within(1, 1000)] = 8
+    iterations: Annotated[int, Within(1, 1000)] = 8
+    line_search_iterations: Annotated[int, Within(1, 1000)] = 20
+    """Few worlds need so many; after 5 and 8 some stop early, in each engine elsewhere (docs/gpu.md)."""
     arena_megabytes: Annotated[float, Within(0.1, 1024.0)] = 0.5
     """Per world of the mujoco engine; MuJoCo's default would be 14.7."""
     contacts: Annotated[int, Within(1, 1000)] = 24
