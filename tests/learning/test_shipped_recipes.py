@@ -8,6 +8,7 @@ import pytest
 from ssr.cli.train import run as command
 from ssr.learning import recipe, small_checkpoint, stages
 from ssr.learning.run_directory import SMALL
+from ssr.learning.schedule import Schedule
 
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
 BEFORE_RECIPES = {"x2"}  #: made by hand, before there were recipes; its successor replaces it
@@ -41,3 +42,19 @@ def test_another_setting_would_be_noticed(tmp_path):
     assert not settings_agree(
         run, recipe.read(text.replace('["stairs_up", "stairs_down"]', '["gap"]'), "mine")
     )
+
+
+@pytest.mark.parametrize("name", [name for name in recipe.shipped() if name.startswith(("x2", "g1"))])
+def test_no_stage_begins_with_noise_that_the_one_before_had_lost(name: str) -> None:
+    """A stage takes over its predecessor's share of the bootstrap, and with it a range of std of its own."""
+    carried: Schedule | None = None
+    for stage in recipe.read(recipe.text_of(name), name).stages:
+        schedule = Schedule(stage.config.schedule)
+        if carried is None:
+            assert stage.config.schedule.initial_std <= schedule.std_range[1]
+        else:
+            schedule.load_state_dict(carried.state_dict())
+            low, high = carried.std_range
+            assert schedule.std_range[0] <= high and schedule.std_range[1] >= low, stage.name
+        schedule.bootstrap = stage.config.schedule.bootstrap[1]  # as the stage ends
+        carried = schedule

@@ -21,7 +21,7 @@ def test_a_replayed_clip_has_the_frames_of_the_reference(name: str, column: str)
     whole = MotionDataset.of(robot, [clip], mirror=False)
     reference = whole.frames[::EVERY]
     states = {name: values[::EVERY] for name, values in vars(whole.states).items()}
-    height = states.pop("base_height")
+    height, _ = states.pop("base_height"), states.pop("course")
     env = TraversalEnv(robot, len(reference))
     env.reset()
     position = torch.stack((*torch.zeros(2, len(height)), height), -1)

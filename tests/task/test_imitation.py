@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from ssr.learning.references import ReferenceStarts
 from ssr.motion.dataset import MotionDataset
@@ -112,6 +113,34 @@ def test_on_stairs_what_is_shown_is_as_far_from_the_edges_as_the_robot(
         assert ahead == pytest.approx((1 - share) * tread, abs=0.06)
         assert risen == pytest.approx(rise, abs=0.04) and next_rise == pytest.approx(rise, abs=0.04)
         assert followed.left.item() == round(STEP / 0.02), "near edges the way is looked for anew soon"
+
+
+def test_a_course_is_where_motion_goes_not_how_it_sways(references: ReferenceStarts) -> None:
+    """Drawn as episodes begin, against where the base is a second later, seen from its first heading."""
+    motion = references.motion
+    pose, course = references(torch.full((400,), SLOPE), torch.Generator().manual_seed(0))
+    assert pose.base_position.shape == (400, 3) and course.shape == (400, 3)
+    clip = next(c for c in motion.clips if c.name.startswith("walk_0.8"))
+    offset = 0
+    for other in motion.clips:
+        if other is clip:
+            break
+        offset += 2 * other.frames
+    middle = clip.frames // 2
+    went = clip.base_position[middle + 50, :2] - clip.base_position[middle, :2]
+    assert motion.states.course[offset + middle, :2].numpy() == pytest.approx(went, abs=0.03)
+    assert motion.states.course[offset + middle, 1].abs() < 0.05
+    assert motion.states.base_velocity[offset : offset + clip.frames, 1].abs().max() > 0.05, "it sways"
+
+
+def test_what_is_shown_goes_where_it_was_asked_to(references: ReferenceStarts) -> None:
+    track = references.track
+    frame = int(choices(references)[50])
+    for command in ((0.0, 0.3, 0.0), (-0.6, 0.0, 0.0), (0.5, 0.0, 0.6)):
+        followed = Imitation(1, 21, track, 0.02)
+        asked = np.array([command], np.float32)
+        followed.advance(reading(references, [frame]), asked, ground(1))
+        assert track.course[followed.frame.item()] == pytest.approx(command, abs=0.3)
 
 
 def test_who_is_asked_to_stand_on_stairs_is_shown_standing(references: ReferenceStarts) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr.kept import kept
 from ssr.motion.clip import Clip
 from ssr.motion.dataset import FLAT, TABLE_11, MotionDataset
 from ssr.motion.speeds import commanded
-from ssr.per_world import compiled
 from ssr.physics.simulator import ResetPose
 from ssr.task.imitation import ReferenceTrack
 from ssr.terrain.edges_near import BEYOND, REACH, edges_near
@@ -25,8 +25,8 @@ class ReferenceStarts:
     def __init__(self, motion: MotionDataset) -> None:
         self.motion = motion
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
-        """Of terrain_type (m,), index into TERRAIN_TYPES."""
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
+        """Of terrain_type (m,), index into TERRAIN_TYPES; and the courses (m, 3) they are on."""
         order = torch.argsort(terrain_type, stable=True)
         counts = torch.bincount(terrain_type, minlength=len(TERRAIN_TYPES)).tolist()
         drawn = [
@@ -41,7 +41,7 @@ class ReferenceStarts:
 
         position = torch.zeros(len(terrain_type), 3)
         position[:, 2] = gather("base_height")
-        return ResetPose(
+        pose = ResetPose(
             base_position=position,
             base_quaternion=gather("base_quaternion"),
             base_velocity=gather("base_velocity"),
@@ -49,11 +49,13 @@ class ReferenceStarts:
             joint_position=gather("joint_position"),
             joint_velocity=gather("joint_velocity"),
         )
+        return pose, gather("course")
 
     @cached_property
     def track(self) -> ReferenceTrack:
-        """All of the motion. A terrain type may begin with every frame of its columns of Table 11 except
-        recorded ones on stairs and blocks, whose treads, scaled with the legs, are shorter than the soles."""
+        """All of the motion. A terrain type may begin with any frame of its columns of Table 11, of recorded
+        motion only with that on level ground: treads scaled with the legs are shorter than the soles, and
+        where a recording has no blocks its edges are not known."""
         states, motion = self.motion.states, self.motion
         edges, usable = _edges(motion)
         choices = []
@@ -64,11 +66,10 @@ class ReferenceStarts:
         table = np.zeros((len(choices), max(map(len, choices))), np.int64)
         for row, frames in zip(table, choices, strict=True):
             row[: len(frames)] = frames
-        turn = states.base_angular_velocity[:, 2:]
         return ReferenceTrack(
             position=states.joint_position.numpy(),
             velocity=states.joint_velocity.numpy(),
-            course=torch.cat((states.base_velocity[:, :2], turn), 1).numpy(),
+            course=states.course.numpy(),
             edges=edges,
             end=motion.ends.numpy(),
             choices=table,
@@ -89,7 +90,7 @@ class ResidentStarts:
         self._draws = [starts.motion.start_draw(name).to(device) for name in TERRAIN_TYPES]
         self._states = {name: value.to(device) for name, value in vars(starts.motion.states).items()}
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
         frame = torch.zeros_like(terrain_type)
         for k, (name, draw) in enumerate(zip(TERRAIN_TYPES, self._draws, strict=True)):
             drawn = draw.near(commanded(name, len(frame), generator), generator)
@@ -98,7 +99,8 @@ class ResidentStarts:
         height = taken.pop("base_height")
         position = torch.zeros(len(height), 3, device=height.device)
         position[:, 2] = height
-        return ResetPose(base_position=position, **taken)
+        course = taken.pop("course")
+        return ResetPose(base_position=position, **taken), course
 
 
 def _edges(motion: MotionDataset) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +122,7 @@ def _edges_along(clip: Clip) -> np.ndarray:
     return out
 
 
-@compiled
+@kept(error_model="numpy")
 def _look_around(facets, places, out):
     for k in range(len(places)):
         x, y = places[k]

@@ -18,6 +18,7 @@ from ssr.motion.clip import COLUMNS, Clip
 from ssr.motion.frames import STRIDE, WINDOW, amp_frames, blend, smoothed, support_height
 from ssr.motion.resident_windows import ResidentWindows
 from ssr.motion.speeds import SpeedDraw, commanded
+from ssr.motion.targets import FPS
 from ssr.robots.spec import RobotSpec
 from ssr.symmetry.vectors import layouts
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -44,6 +45,7 @@ class StartStates:
     base_angular_velocity: Tensor  #: (m, 3) rad/s, base axes
     joint_position: Tensor  #: (m, J)
     joint_velocity: Tensor  #: (m, J)
+    course: Tensor  #: (m, 3) m/s ahead and to the left, rad/s to the left, mean over the next second
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,4 +246,16 @@ def _tensors(robot: RobotSpec, clip: Clip) -> tuple[Tensor, StartStates]:
         base_angular_velocity=tensor(spin),
         joint_position=tensor(clip.joint_position),
         joint_velocity=tensor(clip.joint_velocity()),
+        course=tensor(_course(np.concatenate((rotation.rotate(tilt, velocity)[:, :2], spin[:, 2:]), 1))),
     )
+
+
+def _course(motion: np.ndarray) -> np.ndarray:
+    """(T, 3) of motion (T, 3): where it goes in the second that follows each frame, or until its clip ends.
+
+    A body sways: what it does at one moment is not where it goes.
+    """
+    summed = np.concatenate((np.zeros((1, 3)), np.cumsum(motion, 0)))
+    begins = np.arange(len(motion))
+    ends = np.minimum(begins + round(FPS), len(motion))
+    return (summed[ends] - summed[begins]) / (ends - begins)[:, None]

@@ -402,12 +402,13 @@ class TraversalEnv:
         count, height = env_ids.shape[0], self.robot.standing_height
         pose = starts.default_pose(height, self.limits, count, noise)
         self.imitation.begin(env_ids)
+        course = torch.zeros(count, 3)
         if self.references is not None and config.reference_starts > 0.0:
             taken = self._rand(env_ids) < config.reference_starts
-            reference = self.references(self.field.type[env_ids], self.generator)
-            pose = starts.choose(taken, reference, pose)
-            self.commands.follow(env_ids[taken], pose.base_velocity[taken, 0], self.field.type)
-        roaming = self.commands.roam(env_ids, self.field.type, starts.course(pose))
+            reference, going = self.references(self.field.type[env_ids], self.generator)
+            pose, course = starts.choose(taken, reference, pose), torch.where(taken[:, None], going, course)
+            self.commands.follow(env_ids[taken], course[taken, 0], self.field.type)
+        roaming = self.commands.roam(env_ids, self.field.type, course)
         backwards = self.commands.arrays.direction[env_ids.numpy()] < 0
         onward = np.zeros(count, np.float32)
         if config.terrain.midway_starts > 0.0:

@@ -41,7 +41,7 @@ class ReferenceTrack(NamedTuple):
 
     position: np.ndarray  #: (N, J) rad
     velocity: np.ndarray  #: (N, J) rad/s
-    course: np.ndarray  #: (N, 3) m/s ahead and to the left, rad/s to the left
+    course: np.ndarray  #: (N, 3) m/s ahead and to the left, rad/s to the left, mean over the next second
     edges: np.ndarray  #: (N, 5) m, `edges_near` the base
     end: np.ndarray  #: (N,) int64, the last frame of the clip a frame belongs to
     choices: np.ndarray  #: (types, most) int64 frames that a terrain type may begin with

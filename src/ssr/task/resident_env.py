@@ -197,13 +197,14 @@ class ResidentEnv(TraversalEnv):
         """Where every world would begin now, in its tile's frame; those `chosen` are told what follows."""
         noise = lambda *shape: 2 * self._draw(*shape) - 1
         pose = starts.noisy_pose(self.robot.standing_height, self.limits, noise)
+        course = torch.zeros(self.num_envs, 3, device=self.device)
         if self.references is not None and self.config.reference_starts > 0.0:
             taken = self._draw() < self.config.reference_starts
-            reference = self.references(self.field.type, self.generator)
-            pose = starts.choose(taken, reference, pose)
-            self.commands.follow(chosen & taken, pose.base_velocity[:, 0].contiguous(), self.field.type)
+            reference, going = self.references(self.field.type, self.generator)
+            pose, course = starts.choose(taken, reference, pose), torch.where(taken[:, None], going, course)
+            self.commands.follow(chosen & taken, course[:, 0].contiguous(), self.field.type)
         self.imitation.begin(chosen)
-        roaming = self.commands.roam(chosen, self.field.type, starts.course(pose))
+        roaming = self.commands.roam(chosen, self.field.type, course)
         backwards = self.commands.direction < 0
         position = pose.base_position.clone()
         lateral = starts.LATERAL * noise()

@@ -35,9 +35,9 @@ class References(Protocol):
     def track(self) -> ReferenceTrack:
         """All of the motion."""
 
-    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> ResetPose:
+    def __call__(self, terrain_type: Tensor, generator: torch.Generator) -> tuple[ResetPose, Tensor]:
         """Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types
-        (m,)."""
+        (m,), and where they are going (m, 3): m/s ahead and to the left, rad/s to the left."""
 
 
 Noise = Callable[
@@ -78,11 +78,6 @@ def noisy_pose(height: float, limits: Limits, noise: Callable[..., Tensor]) -> R
         joint_position=torch.minimum(torch.maximum(joints, lower), upper),
         joint_velocity=torch.zeros_like(joints),
     )
-
-
-def course(pose: ResetPose) -> Tensor:
-    """(m, 3) m/s ahead and to the left, rad/s to the left, of poses that head along +x."""
-    return torch.cat((pose.base_velocity[:, :2], pose.base_angular_velocity[:, 2:]), 1)
 
 
 def choose(taken: Tensor, first: ResetPose, second: ResetPose) -> ResetPose:
