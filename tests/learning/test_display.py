@@ -78,7 +78,7 @@ def test_bootstrap_fades_by_walking_and_returns_when_it_is_lost():
 def test_randomization_waits_for_a_steadier_walk_than_the_bootstrap():
     schedule = Schedule(ScheduleConfig(bootstrap=(1.0, 0.0), ramp=(0.0, 1.0), fade_iterations=10))
     for _ in range(WIDENING + 60):
-        schedule.advance(tracking=0.95, survival=0.3)
+        schedule.advance(tracking=0.95, survival=0.07)
     assert (schedule.bootstrap, schedule.ramp) == (0.0, WIDE), "commands widen, nothing more"
     for _ in range(9):
         schedule.advance(tracking=0.95, survival=0.9)

@@ -305,7 +305,7 @@ def test_another_algorithm_follows_a_recipe_and_says_where_it_is(climb, capsys):
     assert kinds == [first_stage.config.task.terrain.kinds for first_stage in known.stages], "their own"
     before = climb.run.joinpath("stages.json").read_text()
     climb.resume()
-    assert "All 2 stages" in capsys.readouterr().out
+    assert "is done, 2 stages" in capsys.readouterr().out
     assert climb.run.joinpath("stages.json").read_text() == before, "a finished recipe stays as it is"
 
 
@@ -445,7 +445,7 @@ def test_two_ranks_end_alike_however_they_were_started(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("All 2 stages") == 1, "the first rank speaks for both"
+    assert done.stdout.count("is done, 2 stages") == 1, "the first rank speaks for both"
     for name in ("walk", "sight"):
         first, second = weights(own, name), weights(torchrun, name)
         assert all(first[k].equal(second[k]) for k in first), name

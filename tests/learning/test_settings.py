@@ -13,7 +13,6 @@ MOST = 133  #: a new setting is worth an old one
 #: Settings that no preset and no recipe changes, and why a user would.
 USERS_SET = {
     "preset": "names what the others start from",
-    "robot": "another robot",
     "seed": "another run",
     "device": "another machine",
     "env.threads": "machines with more cores than ranks",
