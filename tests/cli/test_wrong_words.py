@@ -22,7 +22,7 @@ from ssr.ranges import refuse_others
 PARTS = {"motion": ("retarget", "build", "show", "report"), "bench": tuple(BENCHMARKS), "robots": ("", "new")}
 LINES = [f"{name} {part}".strip() for name in COMMANDS for part in PARTS.get(name, ("",))]
 VALUES: tuple[list[str], ...] = ([], ["fly"], ["nan"], ["inf"])
-EVERY = 6  #: of training's options one in so many is tried with each value: there are 150
+EVERY = 7  #: one in so many of training's 150 options is tried with each value, with the next value others
 
 
 class Made(BaseException):
