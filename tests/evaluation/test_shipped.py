@@ -8,10 +8,12 @@ import torch
 from ssr.evaluation import subject
 from ssr.evaluation.conditions import Conditions
 from ssr.evaluation.worlds import TrialWorlds
+from ssr.physics.world import PhysicsConfig
 from ssr.terrain.making import make_tile
 
 SHIPPED = Path(__file__).parents[2] / "pretrained" / "x2"
 SECONDS = 2.0
+AS_SHIPPED = PhysicsConfig(iterations=5, line_search_iterations=8)  #: what solvers were given then
 SAME = 0.03  #: m; another processor rounds otherwise, and walking makes more of it
 
 # What the commit that shipped the policy gives on the tile of a level: control steps until the end, and where
@@ -49,7 +51,9 @@ def walk(kind: str, level: int) -> tuple[torch.Tensor, torch.Tensor]:
     policy = subject.load(str(SHIPPED))
     tiles = [make_tile(kind, level, start_spread=0.0)] * 6
     conditions = Conditions(seconds=SECONDS, look_ahead=3.0)
-    worlds = TrialWorlds(policy.robot, policy.task, policy.camera, tiles, range(6), conditions)
+    worlds = TrialWorlds(
+        policy.robot, policy.task, policy.camera, tiles, range(6), conditions, physics=AS_SHIPPED
+    )
     actor = policy.actor()
     actor.begin(6)
     observation = worlds.begin()

@@ -14,7 +14,7 @@ from ssr.vision.renderer import DepthRenderer
 
 WORLDS, STEPS = 6, 6
 KINDS = ("flat", "stairs_up", "gap")
-LAST_DIGIT = 2e-8  #: where second derivatives, of the discriminators' penalty, are summed in another order
+LAST_DIGIT = 4e-8  #: where second derivatives, of the discriminators' penalty, are summed in another order
 MOST = 20  #: times that an update may ask or tell the device something
 
 
