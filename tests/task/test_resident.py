@@ -44,6 +44,10 @@ def host(references) -> TraversalEnv:
 
 @pytest.fixture(scope="module")
 def resident(references) -> ResidentEnv:
+    return made(references)
+
+
+def made(references) -> ResidentEnv:
     return ResidentEnv(
         ROBOT,
         WORLDS,
@@ -159,15 +163,7 @@ def test_pushes_and_new_commands_come_when_they_are_due(resident) -> None:
 
 def test_a_saved_state_goes_on_bit_for_bit(resident, references) -> None:
     resident.reset()
-    other = ResidentEnv(
-        ROBOT,
-        WORLDS,
-        FOLLOWING,
-        camera=CameraConfig(period=2),
-        seed=1,
-        references=references.on(CPU),
-        scan=True,
-    )
+    other = made(references)
     other.reset()
     other.load_state_dict(resident.state_dict())
     for step in range(4):
