@@ -29,6 +29,7 @@ METRICS: dict[str, str] = {
     "stage": "number of the recipe's stage, from 0",
     "tracking": "speed along the command ÷ commanded speed, where more than 0.3 m/s is asked for",
     "velocity_error": "m/s, likewise",
+    "obeyed/{way}": "share of this part of the commands that is done: speeds, or turns, asked for and made",
     "touchdowns_per_second": "of each foot",
     "falls_per_minute": "of each robot",
     "bad_worlds": "worlds that blew up, per control step",
@@ -144,10 +145,12 @@ def _filled(
     """single: one discriminator for all terrain types."""
     from ssr.learning.encoder_update import LOSSES
     from ssr.learning.landing_error import NAMES as SPAN_NAMES
+    from ssr.learning.statistics import WAYS
 
     fillings = {
         "{stream}": streams,
         "{row}": ROWS,
+        "{way}": WAYS,
         "{part}": CLOCKED,
         "{loss}": LOSSES,
         "{left}": SPAN_NAMES,

@@ -21,6 +21,8 @@ from ssr.terrain.settings import TERRAIN_TYPES
 SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
 TABLE_6 = tuple(f.name for f in fields(RewardConfig))  #: rows of the paper
 MOVING = 0.3  #: m/s: slower commands say little about tracking
+#: Parts of a command: which of its three numbers, sign (0: either), and the least that counts, m/s or rad/s.
+WAYS = {"ahead": (0, 1, 0.2), "back": (0, -1, 0.2), "aside": (1, 0, 0.15), "turn": (2, 0, 0.3)}
 
 
 class Tally:
@@ -66,6 +68,7 @@ class Statistics:
         self.landing_support = torch.zeros(num_envs, 2, device=device)  #: under each foot one step ago
         self.tally = Tally()
         self._velocity_scale = _scale(layout, "base_velocity").to(device)
+        self._turning_scale = _scale(layout, "angular_velocity").to(device)
         self._command_scale = _scale(layout, "command").to(device)
 
     def observe(self, transition: Transition, deficiency: Tensor) -> None:
@@ -76,6 +79,7 @@ class Statistics:
         command = (layout.get(reached, "command") / self._command_scale)[:, :2]
         moving = valid & (command.norm(dim=-1) > MOVING)
         add("tracking", _over(moving, (velocity * command).sum(-1)), _over(moving, command.square().sum(-1)))
+        self._observe_ways(transition)
         add("velocity_error", _over(moving, (velocity - command).norm(dim=-1)), moving.sum())
         add("touchdowns_per_second", touchdown.sum(), valid.sum() * 2 * self.period)
         landings, safe = touchdown.sum(), touchdown & (self.landing_support > SAFE_SUPPORT)
@@ -88,6 +92,20 @@ class Statistics:
         add("bad_worlds", (~valid).sum(), 1.0)
         for name, term in transition.terms.items():
             add(f"reward/{name}", _over(valid, term), valid.sum())
+
+    def _observe_ways(self, transition: Transition) -> None:
+        """How much of each part of a command is done; 1 if all of it is, 0 for standing."""
+        reached, layout = transition.privileged, self.layout
+        velocity = (layout.get(reached, "base_velocity") / self._velocity_scale)[:, :2]
+        turning = (layout.get(reached, "angular_velocity") / self._turning_scale)[:, 2:]
+        done = torch.cat((velocity, turning), -1)
+        command = layout.get(reached, "command") / self._command_scale
+        for name, (axis, sign, least) in WAYS.items():
+            asked = command[:, axis]
+            counted = transition.valid & ((asked * sign if sign else asked.abs()) > least)
+            self.tally.add(
+                f"obeyed/{name}", _over(counted, done[:, axis] * asked), _over(counted, asked.square())
+            )
 
     def _observe_terrain(self, transition: Transition, touchdown: Tensor, moving: Tensor) -> None:
         """Cadence, safe footholds and the share of r^l beyond Table 6, by terrain type.
