@@ -6,13 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from ssr.learning.edge_sight import STRIDE, edge_sight, of_rollout, sawtooth
+from ssr.learning.edge_sight import SEASONED, STRIDE, edge_sight, of_rollout, sawtooth
 from ssr.learning.rollout import Rollout
 from ssr.robots import load
 from ssr.symmetry.vectors import BASE_MAP, layouts
-from ssr.terrain.settings import TERRAIN_TYPES
-
-STAIRS, SLOPE = TERRAIN_TYPES.index("stairs"), TERRAIN_TYPES.index("slope")
+from ssr.terrain.settings import SLOPE, STAIRS, TERRAIN_TYPES
 
 
 def ramps(count: int) -> Tensor:
@@ -70,7 +68,19 @@ def test_each_terrain_type_counts_its_own_maps_and_level_ground_shows_nothing() 
     gap = TERRAIN_TYPES.index("gap")
     kind = torch.tensor([STAIRS, gap, SLOPE]).repeat_interleave(20)
     found = edge_sight(decoded, true, kind)
-    assert found == {"edge_sight/stairs": pytest.approx(1.0), "edge_sight/gap": 0.0}
+    assert found == {
+        "edge_sight/stairs": pytest.approx(1.0),
+        "edge_sight/stairs/down": pytest.approx(1.0),
+        "edge_sight/gap": 0.0,
+    }
+
+
+def test_flights_are_told_apart_by_the_way_they_go() -> None:
+    down = stairs(20)  # maps tell how deep the ground lies
+    true, decoded = torch.cat((down, -down)), torch.cat((down, ramps(20)))
+    found = edge_sight(decoded, true, torch.full((40,), STAIRS))
+    assert found["edge_sight/stairs/down"] == pytest.approx(1.0)
+    assert found["edge_sight/stairs/up"] == 0.0
 
 
 def test_a_rollout_is_judged_by_the_latents_that_acted_among_obstacles_where_worlds_were_sound() -> None:
@@ -85,6 +95,7 @@ def test_a_rollout_is_judged_by_the_latents_that_acted_among_obstacles_where_wor
     rollout.valid[:, 1:] = True
     rollout.among[:, 0] = rollout.among[:, 2:] = True
     rollout.privileged[:, :2] = torch.nan
+    lived = torch.full((40,), float(SEASONED))
 
     def networks(maps: Tensor) -> SimpleNamespace:
         """A decoder that says the map whose number the latent holds."""
@@ -92,5 +103,10 @@ def test_a_rollout_is_judged_by_the_latents_that_acted_among_obstacles_where_wor
             layouts=vectors, decoders=SimpleNamespace(base=lambda latent: maps[latent[..., 0].long()])
         )
 
-    assert of_rollout(rollout, networks(stairs(40))) == {"edge_sight/stairs": pytest.approx(1.0)}
-    assert of_rollout(rollout, networks(ramps(40))) == {"edge_sight/stairs": 0.0}
+    everything, nothing = (networks(maps) for maps in (stairs(40), ramps(40)))
+    assert of_rollout(rollout, everything, lived)["edge_sight/stairs"] == pytest.approx(1.0)
+    assert of_rollout(rollout, nothing, lived)["edge_sight/stairs"] == 0.0
+    assert of_rollout(rollout, everything, lived - rollout.steps) == {}, "nobody has walked for long enough"
+    rollout.restarted[0, :20] = True
+    rollout.actor[..., :20, vectors.actor.slice("latent_base")] = 39.0  # and says a wrong map
+    assert of_rollout(rollout, everything, lived)["edge_sight/stairs"] == pytest.approx(1.0)

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ssr.learning.edge_sight import SHOWN
 from ssr.terrain.settings import TERRAIN_TYPES
 
 ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
@@ -59,7 +60,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("active latents", "active_latents", ".1f"),
         ),
     ),
-    ("edges seen", tuple((name, f"edge_sight/{name}", ".2f") for name in TERRAIN_TYPES)),
+    ("edges seen", tuple((name, f"edge_sight/{name}", ".2f") for name in SHOWN)),
     ("cadence", tuple((name, f"cadence/{name}", ".1f") for name in TERRAIN_TYPES)),
     ("safe", tuple((name, f"safe_foothold_rate/{name}", ".0%") for name in TERRAIN_TYPES)),
     ("landing m", tuple((name, f"foothold_rmse/{name}/3-5", ".3f") for name in TERRAIN_TYPES)),
@@ -85,7 +86,7 @@ LEGEND = f"""\
 #   boot ramp   share of the bootstrap rewards, and of the randomization
 #   rmse safe   error of imagined footholds (m); share of touchdowns with enough support
 #   latents     in use by the imagination; cadence: steps per second by terrain type
-#   edges       share of stair edges in the decoded height maps
+#   edges       share of stair edges in the decoded height maps, up/down
 #   beyond Table 6: share of the reward that the paper's table does not have"""
 
 
@@ -128,7 +129,8 @@ def line(metrics: Mapping[str, float], iterations: int, left: str, label: str = 
         f"ramp {pick('ramp', '.2f')}  rmse {pick('foothold_rmse', '.3f')}  "
         f"safe {pick('safe_foothold_rate', '.0%')}  latents {pick('active_latents', '.0f')}  "
         f"{each('cadence', '.1f')}  {each('style_reward', '.2f')}  stairs: edges "
-        f"{pick('edge_sight/stairs', '.2f')} safe {pick('safe_foothold_rate/stairs', '.0%')}  "
+        f"{pick('edge_sight/stairs/up', '.2f')}/{pick('edge_sight/stairs/down', '.2f')} "
+        f"safe {pick('safe_foothold_rate/stairs', '.0%')}  "
         f"beyond Table 6 {pick('beyond_table_6', '.0%')}"
     )
 

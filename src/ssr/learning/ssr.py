@@ -267,7 +267,7 @@ class SSR:
             if not self.ppo.optimizer.idle:
                 metrics |= self._improve(std)
         with clock("encoder"):
-            metrics |= edge_sight.of_rollout(rollout, self.networks, self.ranks)
+            metrics |= edge_sight.of_rollout(rollout, self.networks, self.statistics.lengths, self.ranks)
             if not self.encoder.optimizer.idle:
                 metrics |= self.encoder.update(rollout, self.memories)
         with clock("imagination"):

@@ -9,6 +9,7 @@ LEVELS = 20
 #: The five terrain types of the paper, in its order. Each has its own style discriminator and commands.
 TERRAIN_TYPES = ("slope", "stairs", "discrete", "gap", "platform")
 SLOPE = TERRAIN_TYPES.index("slope")
+STAIRS = TERRAIN_TYPES.index("stairs")
 
 
 def parse_level(text: str) -> int:
