@@ -6,9 +6,10 @@ import numpy as np
 import torch
 
 from ssr.physics.readout import Readout
-from ssr.task import commands, gait, progress, starts
+from ssr.task import commands, fitting, gait, imitation, progress, starts
 from ssr.task.config import CommandConfig
 from ssr.terrain import curriculum
+from ssr.terrain.edges_near import edges_near
 from ssr.terrain.field import TerrainField
 from ssr.terrain.making import TILE_POOL, make_tile
 from ssr.terrain.registry import trained_kinds
@@ -125,6 +126,31 @@ def test_what_is_asked_of_who_begins_in_motion() -> None:
 def test_where_robots_are_put_down() -> None:
     onward, lateral = chance() * truths(), 0.4 * chance() - 0.2
     same_by_both(starts.put_down, truths(), truths(), onward, lateral, field().arrays, chance(3))
+
+
+def test_what_pose_fits_a_place() -> None:
+    ground, somewhere = field().arrays, chance()
+    middle = ground.start + somewhere * ((ground.first_edge + ground.last_edge) / 2 - ground.start)
+    around = [
+        edges_near(ground.facets, ground.facet_count[i], i, middle[i] + 0.1, np.float32(0.0))
+        for i in range(WORLDS)
+    ]
+    known = {"edges": np.array(around), "soles": 0.4 * chance(2, 2) - 0.2, "over": 0.7 + 0.1 * chance(2)}
+    unused = np.zeros((1, 1))
+    fields = {name: known.get(name, unused).astype(np.float32) for name in imitation.ReferenceTrack._fields}
+    candidates = np.stack([RNG.permutation(WORLDS) for _ in range(WORLDS)])
+    candidates[truths()] = -1
+    position, frame = chance(3) - 0.5, np.full(WORLDS, -7)
+    arguments = (candidates, somewhere, np.zeros(WORLDS, bool), ground, imitation.ReferenceTrack(**fields))
+    same_by_both(fitting.fit, *arguments, position, frame)
+    fitting.fit(np.arange(WORLDS), *arguments, position, frame)
+    some = candidates[:, 0] >= 0
+    assert (frame[some] >= 0).mean() > 0.8, "one of the frames was seen 10 cm from each place"
+    assert (frame[~some] == -1).all()
+    taken = np.array(around)[frame]
+    here = [edges_near(ground.facets, ground.facet_count[i], i, *position[i, :2]) for i in range(WORLDS)]
+    apart = abs(np.array(here) - taken)[frame >= 0]
+    assert apart[:, :2].max() < 0.05 and apart[:, 3:].max() < 0.09
 
 
 def test_clocks_of_feet() -> None:

@@ -165,10 +165,22 @@ def test_weights_are_those_of_table_6() -> None:
     assert {f.name: getattr(CONFIG, f.name) for f in fields(CONFIG)} == printed
 
 
-def test_progress_is_speed_along_the_command() -> None:
+def test_progress_is_the_share_of_the_command_that_is_done() -> None:
     assert value_of("progress", {"velocity": [[0.5, 5.0]]}) == pytest.approx(0.5)
     assert value_of("progress", {"velocity": [[-3.0, 0]]}) == pytest.approx(-1.0)
-    assert value_of("progress", {"command": [[0.0, 0, 0.5]], "velocity": [[1.0, 0]]}) == 0.0
+    assert value_of("progress", {"command": [[0.0, 0, 0.0]], "velocity": [[1.0, 0]]}) == 0.0
+    aside = {"command": [[0.0, 0.4, 0.0]]}
+    assert value_of("progress", {**aside, "velocity": [[0.8, 0.2]]}) == pytest.approx(0.5)
+    turn = {"command": [[0.0, 0.0, -0.8]]}
+    assert value_of("progress", {**turn, "angular_velocity": [[0, 0, -0.2]]}) == pytest.approx(0.25)
+
+
+def test_hurry_in_one_part_of_a_command_pays_for_no_other() -> None:
+    both = {"command": [[0.4, 0.0, 0.8]]}  # as much of the one as of the other
+    assert value_of("progress", {**both, "velocity": [[0.4, 0.0]]}) == pytest.approx(0.5)
+    assert value_of("progress", {**both, "velocity": [[2.0, 0.0]]}) == pytest.approx(0.5)
+    done = {**both, "velocity": [[0.4, 0.0]], "angular_velocity": [[0, 0, 0.8]]}
+    assert value_of("progress", done) == pytest.approx(1.0)
 
 
 def test_stepping_pays_for_swings_beyond_a_shuffle_up_to_the_target() -> None:

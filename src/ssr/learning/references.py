@@ -8,12 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ssr import rotation
 from ssr.kept import kept
+from ssr.motion import ground
 from ssr.motion.clip import Clip
-from ssr.motion.dataset import FLAT, TABLE_11, MotionDataset
+from ssr.motion.dataset import FLAT, OWN, TABLE_11, MotionDataset, StartStates
 from ssr.motion.speeds import commanded
 from ssr.physics.simulator import ResetPose
-from ssr.task.imitation import ReferenceTrack
+from ssr.task.imitation import ReferenceTrack, on
 from ssr.terrain.edges_near import BEYOND, REACH, edges_near
 from ssr.terrain.settings import TERRAIN_TYPES
 from ssr.terrain.tile import Box
@@ -39,17 +41,16 @@ class ReferenceStarts:
         def gather(field: str) -> Tensor:
             return torch.cat([getattr(states, field) for states in drawn])[back]
 
-        position = torch.zeros(len(terrain_type), 3)
-        position[:, 2] = gather("base_height")
-        pose = ResetPose(
-            base_position=position,
-            base_quaternion=gather("base_quaternion"),
-            base_velocity=gather("base_velocity"),
-            base_angular_velocity=gather("base_angular_velocity"),
-            joint_position=gather("joint_position"),
-            joint_velocity=gather("joint_velocity"),
-        )
-        return pose, gather("course")
+        return _pose({field: gather(field) for field in StartStates.__dataclass_fields__})
+
+    def beside(self, terrain_type: Tensor, chance: Tensor) -> Tensor:
+        """(m, c) frames near edges for worlds of these terrain types (m,), from draws (m, c) uniform in 0..1;
+        -1 where there are none."""
+        return _beside(self.track, terrain_type, chance)
+
+    def at(self, frame: Tensor) -> tuple[ResetPose, Tensor]:
+        """The pose in these frames (m,), above the origin, and the courses (m, 3) they are on."""
+        return _pose({name: value[frame] for name, value in vars(self.motion.states).items()})
 
     @cached_property
     def track(self) -> ReferenceTrack:
@@ -57,23 +58,29 @@ class ReferenceStarts:
         motion only with that on level ground: treads scaled with the legs are shorter than the soles, and
         where a recording has no blocks its edges are not known."""
         states, motion = self.motion.states, self.motion
-        edges, usable = _edges(motion)
-        choices = []
+        edges, soles, over, usable = _surroundings(motion)
+        near = usable & (edges[:, :2] < REACH).any(1)
+        choices, beside = [], []
         for name in TERRAIN_TYPES:
             columns = [c for c in (*TABLE_11[name], "stand") if c in motion.starts]
             frames = torch.cat([motion.starts[c] for c in columns]).numpy()
             choices.append(frames[usable[frames]])
-        table = np.zeros((len(choices), max(map(len, choices))), np.int64)
-        for row, frames in zip(table, choices, strict=True):
-            row[: len(frames)] = frames
+            own = motion.starts[OWN[name]].numpy() if OWN[name] in motion.starts else frames[:0]
+            beside.append(own[near[own]])
+        table, count = _table(choices)
+        own_table, own_count = _table(beside)
         return ReferenceTrack(
             position=states.joint_position.numpy(),
             velocity=states.joint_velocity.numpy(),
             course=states.course.numpy(),
             edges=edges,
+            soles=soles,
+            over=over,
             end=motion.ends.numpy(),
             choices=table,
-            choice_count=np.array([len(frames) for frames in choices]),
+            choice_count=count,
+            beside=own_table,
+            beside_count=own_count,
         )
 
     def on(self, device: torch.device) -> ResidentStarts:
@@ -87,6 +94,7 @@ class ResidentStarts:
 
     def __init__(self, starts: ReferenceStarts, device: torch.device) -> None:
         self.track = starts.track
+        self.there = on(starts.track, device)
         self._draws = [starts.motion.start_draw(name).to(device) for name in TERRAIN_TYPES]
         self._states = {name: value.to(device) for name, value in vars(starts.motion.states).items()}
 
@@ -95,22 +103,62 @@ class ResidentStarts:
         for k, (name, draw) in enumerate(zip(TERRAIN_TYPES, self._draws, strict=True)):
             drawn = draw.near(commanded(name, len(frame), generator), generator)
             frame = torch.where(terrain_type == k, drawn, frame)
-        taken = {name: value.index_select(0, frame) for name, value in self._states.items()}
-        height = taken.pop("base_height")
-        position = torch.zeros(len(height), 3, device=height.device)
-        position[:, 2] = height
-        course = taken.pop("course")
-        return ResetPose(base_position=position, **taken), course
+        return self.at(frame)
+
+    def beside(self, terrain_type: Tensor, chance: Tensor) -> Tensor:
+        return _beside(self.there, terrain_type, chance)
+
+    def at(self, frame: Tensor) -> tuple[ResetPose, Tensor]:
+        return _pose({name: value.index_select(0, frame) for name, value in self._states.items()})
 
 
-def _edges(motion: MotionDataset) -> tuple[np.ndarray, np.ndarray]:
-    """(N, 5) `edges_near` the base in every frame, and (N,) bool: its soles lie as a robot's should."""
-    edges, usable = [], []
-    copies = len(motion.frames) // sum(clip.frames for clip in motion.clips)  # as they are, and mirrored
+def _pose(states: dict[str, Tensor]) -> tuple[ResetPose, Tensor]:
+    """The fields of `StartStates` as poses above the origin, and courses."""
+    height = states["base_height"]
+    nowhere = torch.zeros_like(height)
+    names = [name for name in ResetPose.__dataclass_fields__ if name != "base_position"]
+    position = torch.stack((nowhere, nowhere, height), -1)
+    return ResetPose(base_position=position, **{name: states[name] for name in names}), states["course"]
+
+
+def _beside(track: ReferenceTrack, terrain_type: Tensor, chance: Tensor) -> Tensor:
+    table, counts = torch.as_tensor(track.beside), torch.as_tensor(track.beside_count)
+    count = counts[terrain_type].unsqueeze(1)
+    place = terrain_type.unsqueeze(1) * table.shape[1] + (chance * count).long()
+    return torch.where(count > 0, table.flatten()[place].long(), -1)
+
+
+def _table(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of different lengths as one table, at least one column wide, and their lengths."""
+    table = np.zeros((len(rows), max(1, *map(len, rows))), np.int64)
+    for place, row in zip(table, rows, strict=True):
+        place[: len(row)] = row
+    return table, np.array([len(row) for row in rows])
+
+
+def _surroundings(motion: MotionDataset) -> tuple[np.ndarray, ...]:
+    """Of every frame (N, …): `edges_near` the base, soles and their ground as in `ReferenceTrack`, and
+    whether its soles lie as a robot's should."""
+    edges, soles, over, usable = [], [], [], []
+    mirrors = len(motion.frames) > sum(clip.frames for clip in motion.clips)
     for clip in motion.clips:
-        edges += [_edges_along(clip)] * copies
-        usable += [np.full(clip.frames, clip.synthetic or clip.column in FLAT)] * copies
-    return np.concatenate(edges), np.concatenate(usable)
+        along = _edges_along(clip)
+        for copy in (clip, clip.mirrored(motion.robot)) if mirrors else (clip,):
+            at, height = _soles(copy)
+            edges.append(along)
+            soles.append(at)
+            over.append(height)
+            usable.append(np.full(clip.frames, clip.synthetic or clip.column in FLAT))
+    return tuple(map(np.concatenate, (edges, soles, over, usable)))
+
+
+def _soles(clip: Clip) -> tuple[np.ndarray, np.ndarray]:
+    """Sole centres (T, 2, 2) ahead and to the left of the base, which is (T, 2) m above the ground there."""
+    turned = rotation.rotate(clip.base_quaternion[:, None], clip.foot_position)
+    under = ground.height(clip.boxes, (clip.base_position[:, None] + turned)[..., :2])
+    heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
+    ahead = rotation.rotate(heading[:, None], turned)[..., :2]
+    return ahead.astype(np.float32), (clip.base_position[:, 2:] - under).astype(np.float32)
 
 
 def _edges_along(clip: Clip) -> np.ndarray:

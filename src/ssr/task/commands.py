@@ -226,6 +226,8 @@ def set_free(terrain_type, chance, share, course, free_range, roaming, own, i, k
     roaming[k] = chance[k] < share and int(terrain_type[i]) == SLOPE
     if roaming[k]:
         own.direction[i] = 1.0
+        # The next command may come soon: it has nothing to do with how the episode began.
+        own.steps_left[i] = max(int(float(own.steps_left[i]) * chance[k] / share), 1)
         if abs(course[k, 0]) + abs(course[k, 1]) + abs(course[k, 2]) > ZERO_THRESHOLD:
             own.still[i] = False
             for axis in range(3):

@@ -65,7 +65,7 @@ class RewardConfig:
 class BootstrapConfig:
     """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
-    progress: Weight = 0.0  #: weight of speed along the command ÷ commanded speed, clipped to ±1
+    progress: Weight = 0.0  #: weight of the share of the command that is done, no part beyond what is asked
     lasting_progress: Weight = 0.0
     """Least weight of that row, which stays when the rest has faded; so does the end of who stands still."""
     stepping: Weight = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target

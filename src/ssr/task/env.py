@@ -7,6 +7,7 @@ still in place; `restart(ended)` gives the worlds that ended a new episode and r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +27,7 @@ from ssr.task import saving, starts
 from ssr.task.clocks import run_down
 from ssr.task.commands import WIDE, Commands
 from ssr.task.config import TaskConfig
+from ssr.task.fitting import CANDIDATES, fit
 from ssr.task.gait import Gait
 from ssr.task.imitation import Imitation
 from ssr.task.moment import Moments
@@ -415,7 +417,26 @@ class TraversalEnv:
             draws = (self._rand(env_ids).numpy() for _ in range(2))
             onward = starts.midway(config.terrain.midway_starts, *draws)
         lateral = starts.LATERAL * noise()
-        return starts.set_down(pose, env_ids, self.field, backwards, roaming, onward, lateral)
+        pose = starts.set_down(pose, env_ids, self.field, backwards, roaming, onward, lateral)
+        return self._fit(env_ids, pose, onward, backwards) if self.fits else pose
+
+    @property
+    def fits(self) -> bool:
+        """Who begins among obstacles does so in a pose of the reference that fits the place."""
+        some = self.config.terrain.midway_starts > 0.0 and self.config.reference_starts > 0.0
+        return some and self.references is not None
+
+    def _fit(self, env_ids: Tensor, pose: ResetPose, onward: np.ndarray, backwards: np.ndarray) -> ResetPose:
+        assert self.references is not None
+        candidates = self.references.beside(self.field.type[env_ids], self._rand(env_ids, CANDIDATES))
+        position, frame = pose.base_position.numpy().copy(), np.zeros(len(env_ids), np.int64)
+        ground, track = self.field.arrays, self.references.track
+        fit(env_ids.numpy(), candidates.numpy(), onward, backwards, ground, track, position, frame)
+        fitted, frame_ = torch.from_numpy(frame >= 0), torch.from_numpy(frame).clamp(min=0)
+        reference, course = self.references.at(frame_)
+        self.commands.follow(env_ids[fitted], course[fitted, 0], self.field.type)
+        reference = replace(reference, base_position=torch.from_numpy(position))
+        return starts.choose(fitted, reference, pose)
 
     def start(self, env_ids: Tensor, pose: ResetPose) -> None:
         """Put these worlds into a pose given in their tiles' frames, with all clocks at zero."""

@@ -43,9 +43,13 @@ class ReferenceTrack(NamedTuple):
     velocity: np.ndarray  #: (N, J) rad/s
     course: np.ndarray  #: (N, 3) m/s ahead and to the left, rad/s to the left, mean over the next second
     edges: np.ndarray  #: (N, 5) m, `edges_near` the base
+    soles: np.ndarray  #: (N, 2, 2) m, sole centres ahead and to the left of the base
+    over: np.ndarray  #: (N, 2) m, height of the base over the ground under each
     end: np.ndarray  #: (N,) int64, the last frame of the clip a frame belongs to
     choices: np.ndarray  #: (types, most) int64 frames that a terrain type may begin with
     choice_count: np.ndarray  #: (types,) int64
+    beside: np.ndarray  #: (types, most) int64 frames of a terrain type's own motion that are near edges
+    beside_count: np.ndarray  #: (types,) int64
 
 
 class Followed(NamedTuple):
@@ -81,7 +85,7 @@ class Imitation(NamedTensors):
         self.device = device
         steps = lambda seconds: max(1, round(seconds / control_period))
         self.spans = Spans(stretch=steps(STRETCH), step=steps(STEP), lead=steps(LEAD))
-        self.track = track if track is None or device is None else _on(track, device)
+        self.track = track if track is None or device is None else on(track, device)
         self.frame = self.full(num_envs, value=-1, dtype=torch.long)
         self.left = self.full(num_envs, dtype=torch.long)
         self.now = self.full(num_envs, joints)
@@ -104,7 +108,7 @@ class Imitation(NamedTensors):
         advance(worlds, steps, *moving, ground, self.track, self.spans, self.arrays)
 
 
-def _on(track: ReferenceTrack, device: torch.device) -> ReferenceTrack:
+def on(track: ReferenceTrack, device: torch.device) -> ReferenceTrack:
     """The track as tensors there."""
     tensors = [torch.from_numpy(part) for part in track]
     whole = [t.int() if t.dtype == torch.int64 else t for t in tensors]

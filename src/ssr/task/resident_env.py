@@ -24,6 +24,7 @@ from ssr.physics.simulator import Dynamics, ResetPose
 from ssr.physics.world import PhysicsConfig
 from ssr.task import starts
 from ssr.task.env import TraversalEnv
+from ssr.task.fitting import CANDIDATES, fit
 from ssr.task.frames import to_yaw
 from ssr.task.observations import remember
 from ssr.task.randomization import PUSH_INTERVAL, draw_dynamics
@@ -211,7 +212,20 @@ class ResidentEnv(TraversalEnv):
         onward = starts.midway(self.config.terrain.midway_starts, self._draw(), self._draw())
         ground = self.field.tensors
         starts.put_down(self.gait.everywhere, backwards, roaming, onward, lateral, ground, position)
-        return replace(pose, base_position=position)
+        pose = replace(pose, base_position=position)
+        return self._fit_in(chosen, pose, onward, backwards) if self.fits else pose
+
+    def _fit_in(self, chosen: Tensor, pose: ResetPose, onward: Tensor, backwards: Tensor) -> ResetPose:
+        references: Any = self.references
+        candidates = references.beside(self.field.type, self._draw(CANDIDATES)).int()
+        position = pose.base_position.clone()
+        frame = torch.zeros(self.num_envs, dtype=torch.int32, device=self.device)
+        ground, track = self.field.tensors, references.there
+        fit(self.gait.everywhere, candidates, onward, backwards, ground, track, position, frame)
+        fitted = frame >= 0
+        reference, course = references.at(frame.clamp(min=0).long())
+        self.commands.follow(chosen & fitted, course[:, 0].contiguous(), self.field.type)
+        return starts.choose(fitted, replace(reference, base_position=position), pose)
 
     def _start(self, chosen: Tensor, pose: ResetPose) -> None:
         self.simulator.begin(chosen, pose)

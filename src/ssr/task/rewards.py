@@ -18,6 +18,8 @@ from ssr.per_world import compiled, square
 from ssr.robots.spec import RobotSpec
 
 IMITATION_SPREAD = 0.04  #: rad², mean squared distance at which following the reference pays 1/e
+ARM = 0.5  #: m; a turn of 1 rad/s counts as much as so many m/s
+LEAST_ASKED = 0.1  #: m/s; where less is asked for nobody gets ahead
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
 
@@ -229,13 +231,18 @@ def feet_lateral_distance(m, limits, c, i):
 
 @row
 def progress(m, limits, c, i):
-    """Speed along the command ÷ commanded speed, clipped to ±1; nothing where no walking is asked for."""
-    x = m.command[i, 0]
-    y = m.command[i, 1]
-    along = float(0.0)
-    if hypot(x, y) > 0.1:
-        along = (m.velocity[i, 0] * x + m.velocity[i, 1] * y) / (x * x + y * y)
-    return min(max(along, -1.0), 1.0)
+    """How much of the command is done, each of its three parts clipped to ±1 of what is asked for and
+    counted by its square, turns by `ARM`; nothing where standing is asked for."""
+    done = float(0.0)
+    asked = float(0.0)
+    for axis in range(3):
+        part = m.command[i, axis]
+        made = m.velocity[i, axis] if axis < 2 else m.angular_velocity[i, axis]
+        counts = square(ARM * part) if axis == 2 else square(part)
+        asked += counts
+        if part != 0.0:
+            done += counts * min(max(made / part, -1.0), 1.0)
+    return done / asked if asked > square(LEAST_ASKED) else 0.0
 
 
 @row

@@ -39,6 +39,12 @@ class References(Protocol):
         """Poses above flat ground at the origin, heading along +x, for worlds of the given terrain types
         (m,), and where they are going (m, 3): m/s ahead and to the left, rad/s to the left."""
 
+    def beside(self, terrain_type: Tensor, chance: Tensor) -> Tensor:
+        """(m, c) frames near edges for worlds of these terrain types, from draws (m, c); -1: none."""
+
+    def at(self, frame: Tensor) -> tuple[ResetPose, Tensor]:
+        """The poses in these frames (m,), likewise."""
+
 
 Noise = Callable[
     ..., np.ndarray
