@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 from toy import ToyWalker
 
@@ -31,3 +32,29 @@ def test_safe_footholds_are_counted_by_terrain():
     assert means["safe_foothold_rate/stairs"] == 2 / 3
     assert means["safe_foothold_rate/gap"] == 1.0
     assert "safe_foothold_rate/platform" not in means, "nobody landed there"
+
+
+def test_parts_of_a_command_are_told_apart_and_speed_is_along_it():
+    """One world does half of 0.8 m/s ahead, one turns the wrong way, one is asked for nothing."""
+    env = ToyWalker(num_envs=3)
+    env.reset()
+    layout = env.layouts.privileged
+    state = torch.zeros(3, layout.size)
+
+    def put(name: str, rows: list[list[float]]) -> None:
+        place = layout.slice(name)
+        scale = torch.as_tensor(next(s for s in layout if s.name == name).scale, dtype=torch.float32)
+        state[:, place] = torch.tensor(rows) * scale
+
+    put("command", [[0.8, 0.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]])
+    put("base_velocity", [[0.4, 0.3, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    put("angular_velocity", [[0.0, 0.0, 0.0], [0.0, 0.0, -0.25], [0.0, 0.0, 2.0]])
+    stairs = torch.full((3,), TERRAIN_TYPES.index("stairs"))
+    statistics = Statistics(3, ("locomotion",), layout, 0.02)
+    transition = replace(env.step(torch.zeros(3, 21)), privileged=state, terrain_type=stairs)
+    statistics.observe(transition, torch.zeros(3, 2))
+    means = statistics.tally.means()
+    assert means["obeyed/ahead"] == pytest.approx(0.5)
+    assert means["obeyed/turn"] == pytest.approx(-0.5)
+    assert "obeyed/back" not in means and "obeyed/aside" not in means
+    assert means["speed/stairs"] == pytest.approx(0.4)

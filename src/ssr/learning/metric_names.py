@@ -40,6 +40,7 @@ METRICS: dict[str, str] = {
     "edge_sight/{terrain}": "correlation of decoded and true edges: 1 all seen, 0 a ramp is seen",
     "edge_sight/stairs/{flight}": "likewise, by the way the stairs go",
     "cadence/{terrain}": "steps per second of both feet, where walking is asked for",
+    "speed/{terrain}": "m/s along the command, likewise; ÷ cadence: the length of a step",
     "style_reward/{terrain}": "mean r^s, 1 at best",
     "independent/{stream}": "share of a stream's advantage that the others do not explain",
     "independent/{stream}/{terrain}": "likewise, on one terrain type",

@@ -85,6 +85,8 @@ class Statistics:
         landings, safe = touchdown.sum(), touchdown & (self.landing_support > SAFE_SUPPORT)
         add("safe_foothold_rate", safe.sum(), landings)
         add("mean_support", _picked(touchdown, self.landing_support), landings)
+        along = (velocity * command).sum(-1) / command.norm(dim=-1).clamp_min(MOVING)
+        self.tally.by_terrain.add("speed", along, moving.to(along.dtype), transition.terrain_type)
         self._observe_terrain(transition, touchdown, moving)
         self.landing_support = 1.0 - deficiency
         add("power", _over(valid, transition.power), valid.sum())
