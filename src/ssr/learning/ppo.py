@@ -44,7 +44,7 @@ class Batch:
     returns: Tensor  #: (k, b)
     advantage: Tensor  #: (b,) of all streams together, see `prepare`
     weight: Tensor  #: (b,) 0 masks a sample
-    guide: Tensor  #: (b, A) actions towards reference motion
+    guide: Tensor  #: (b, A) actions towards reference motion; not a number where nothing is shown
     gain: Tensor  #: (k, b) advantage of each stream as it goes into `advantage`, without its weight
 
     @property
@@ -249,7 +249,8 @@ class PPO:
         if self.mirror_loss is not None:
             loss = loss + beside
         if (pull := config.guidance * schedule.bootstrap) > 0.0:
-            apart = (mean[:b] - batch.guide[index]).square().mean(-1)
+            shown = batch.guide[index]
+            apart = torch.where(shown.isnan(), 0.0, mean[:b] - shown).square().mean(-1)
             loss = loss + pull * (apart * weight).sum()
         with torch.no_grad():
             kl = (divergence(batch.mean[index], old_std, mean[:b], std) * weight).sum()

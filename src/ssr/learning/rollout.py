@@ -195,7 +195,7 @@ class Rollout:
         self.action = store(sizes["action"])
         self.mean = store(sizes["action"])  #: of the policy that acted
         self.log_prob = store()
-        self.guide = store(sizes["action"])  #: actions towards reference motion; zero where there are none
+        self.guide = store(sizes["action"])  #: actions towards reference motion; not a number where none are
         self.next_proprioception = store(sizes["proprioception"])  #: clean o^p of the state reached
         self.rewards = {name: store() for name in streams}
         self.terrain_type = store(dtype=torch.long)  #: index into TERRAIN_TYPES
@@ -219,7 +219,7 @@ class Rollout:
             self.camera.put(t, observation.depth, fresh)
         self.restarted[t] = restarted
         self.privileged[t] = observation.privileged
-        self.guide[t] = observation.guide if observation.guide.numel() else 0.0
+        self.guide[t] = observation.guide if observation.guide.numel() else torch.nan
 
     def put_transition(self, t: int, transition: Transition) -> None:
         """A step that went non-finite is stored as zeros, cut there and masked by `valid`."""

@@ -18,7 +18,8 @@ class Observation:
     depth_fresh: Tensor  #: (n,) bool, the frame is new since the last observation
     privileged: Tensor  #: (n, S) privileged state s, noise-free; S = 375
     guide: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
-    """(n, J) actions towards the reference motion that is followed; (n, 0) if none is."""
+    """(n, J) actions towards the reference motion that is followed; (n, 0) if none is. Not a number for legs
+    that bear the robot: what they need is not where they go, but how hard they push."""
     scan: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
     """(n, 209) exact heights about the base, as `ssr.vision.scan` lays them out and in the scale
     of the privileged state's; (n, 0) where nobody walks by them."""
