@@ -171,7 +171,24 @@ def test_the_task_shows_the_way_only_while_the_bootstrap_pays_for_it(references:
     assert seen.guide.shape == (8, 21)
     taken = env.imitation.frame >= 0
     assert taken.all(), "those that begin in the default pose look for the nearest one"
-    assert "imitation" in env.step(seen.guide).terms
+    hold = torch.zeros(8, 21)
+    assert "imitation" in env.step(hold).terms
     env.set_bootstrap(0.0)
     assert env.observation().guide.shape == (8, 0)
-    assert "imitation" not in env.step(seen.guide).terms
+    assert "imitation" not in env.step(hold).terms
+
+
+def test_legs_that_bear_the_robot_are_shown_nothing(references: ReferenceStarts) -> None:
+    base = TaskConfig(terrain=TerrainConfig(kinds=("flat",)), reference_starts=1.0)
+    config = replace(base, bootstrap=replace(base.bootstrap, imitation=1.0))
+    env = TraversalEnv(load("x2"), 16, config, seed=2, threads=1, references=references)
+    env.reset()
+    for _ in range(8):
+        contact = env.step(torch.zeros(16, 21)).feet.contact
+    assert contact.any() and not contact.all()
+    shown = ~env.observation().guide.isnan()
+    names = env.robot.joint_names
+    for side, name in enumerate(("right", "left")):
+        knee, shoulder = names.index(f"{name}_knee_joint"), names.index(f"{name}_shoulder_pitch_joint")
+        assert torch.equal(shown[:, knee], ~contact[:, side])
+        assert shown[:, shoulder].all()
