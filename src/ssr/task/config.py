@@ -121,8 +121,8 @@ class TerrainConfig:
     """Worlds take these in turn: five types in equal parts, stairs half up, half down."""
     first_level: Annotated[int, Within(0, LEVELS - 1)] = 0
     midway_starts: Share = 0.0
-    """Share of the episodes that begin anywhere from the start to the middle of the obstacles, in poses of the
-    reference that fit the place if episodes begin in such at all; they change no level."""
+    """Share of the episodes that begin anywhere from the start to the middle of the obstacles, in poses of
+    the reference that fit the place if episodes begin in such at all; they change no level."""
     falls_demote: bool = False
     """Falling, straying or standing still before the tile is crossed costs a level, not only slowness. Not on
     slopes, where the commands (backwards, sideways) are what most robots fall over."""
