@@ -1,5 +1,6 @@
 """Discriminators tell reference from other motion, and style rewards motion that comes close to reference."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import torch
@@ -81,6 +82,26 @@ def test_weights_decay_as_with_adams_own_weight_decay(monkeypatch):
         learner.update()
         gradients.append(learner.optimizer.gradient.clone())
     torch.testing.assert_close(gradients[1] - gradients[0], 1e-3 * weights, atol=1e-7, rtol=1e-4)
+
+
+def test_a_gradient_is_the_same_wherever_its_first_derivative_was_taken(monkeypatch):
+    """A device has a thread of its own for that, in which autograd counts operations anew: it then sums in
+    another order."""
+    derivative, gradients = torch.autograd.grad, []
+
+    def elsewhere(*given, **options):
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(derivative, *given, **options).result()
+
+    for way in (derivative, elsewhere):
+        monkeypatch.setattr(torch.autograd, "grad", way)
+        torch.manual_seed(0)
+        learner = style()
+        learner.config = replace(CONFIG, updates=1)
+        feed(learner, torch.randn(5, 100, 5, 63))
+        learner.update()
+        gradients.append(learner.optimizer.gradient.clone())
+    assert gradients[0].abs().max() > 0.0 and torch.equal(*gradients)
 
 
 def test_discriminators_separate_and_style_rises_towards_reference():

@@ -152,6 +152,34 @@ def test_who_is_asked_to_stand_on_stairs_is_shown_standing(references: Reference
     assert np.linalg.norm(track.course[followed.frame.item()]) < 0.1
 
 
+def test_near_edges_a_device_shows_what_the_host_shows(references: ReferenceStarts) -> None:
+    """The same frame, whoever compiled the rule; and places decide which, as nowhere else."""
+    kinds, each, rng = ("stairs_up", "stairs_down", "gap", "platform"), 12, np.random.default_rng(0)
+    worlds, track = each * len(kinds), references.track
+    tiles = [make_tile(kind, 5 + k, rng=rng) for kind in kinds for k in range(each)]
+    stepped = TerrainField(worlds, TILE_POOL)
+    stepped.place(range(worlds), tiles)
+    frames = rng.choice(choices(references), worlds).tolist()
+    state, command = reading(references, frames), track.course[frames].copy()
+    state.joint_position[:] += rng.normal(0.0, 0.1, state.joint_position.shape)
+    state.base_position[:, 0] = stepped.first_edge.numpy() + rng.uniform(-0.35, 0.35, worlds)
+    command[:, 0] = rng.uniform(0.2, 1.0, worlds)
+
+    def shown(field: TerrainField, device: torch.device | None) -> Imitation:
+        followed = Imitation(worlds, 21, track, 0.02, device)
+        there = state if device is None else Reading(*map(torch.from_numpy, state))
+        followed.advance(there, command if device is None else torch.from_numpy(command), field)
+        return followed
+
+    host, device = shown(stepped, None), shown(stepped, torch.device("cpu"))
+    assert (host.left == round(STEP / 0.02)).all(), "all of them are near an edge"
+    for name in Imitation.TENSORS:
+        assert torch.equal(getattr(device, name), getattr(host, name).to(getattr(device, name).dtype)), name
+    assert host.frame.unique().numel() > worlds // 2
+    level = shown(ground(worlds), None)
+    assert (level.frame != host.frame).float().mean() > 0.9
+
+
 def test_stairs_that_are_shown_are_planned_for_the_soles(references: ReferenceStarts) -> None:
     track, motion = references.track, references.motion
     shown = set(track.choices[STAIRS, : track.choice_count[STAIRS]].tolist())

@@ -179,9 +179,12 @@ class Style:
                 self._normalized(reference),
                 self._normalized(policy),
             )
-            # Adam's weight decay would wear the weights of idle discriminators down to nothing.
-            decay = 0.5 * WEIGHT_DECAY * self.discriminators.squares()
-            self.optimizer.backward(((loss + decay) * active).sum())
+            with self.optimizer.gathering():
+                (loss * active).sum().backward()
+                # Adam's weight decay would wear the weights of idle discriminators down to nothing. In the
+                # loss it would be a third part of each gradient, and the order in which autograd sums three
+                # depends on the thread that took the penalty's slope: another one on a device.
+                self.discriminators.decay(WEIGHT_DECAY * active)
             self.optimizer.step()
             totals += torch.stack((loss, of_reference, of_policy)).detach() / self.config.updates
         sharing = self.ranks.sum_(active.float())  # ranks that have windows; the others learned nothing

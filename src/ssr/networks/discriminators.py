@@ -29,9 +29,12 @@ class Discriminators(nn.Module):
         """One batch per discriminator, (count, n, window) → scores (count, n): how they are trained."""
         return self.networks(windows).squeeze(-1)
 
-    def squares(self) -> Tensor:
-        """(count,) sum of squares of each one's parameters."""
-        return torch.stack([p.square().flatten(1).sum(1) for p in self.parameters()]).sum(0)
+    @torch.no_grad()
+    def decay(self, share: Tensor) -> None:
+        """Add to the gradients that of 0.5 · share · |parameters|²; share: (count,), of each one."""
+        for parameter in self.parameters():
+            assert parameter.grad is not None, "backward has been"
+            parameter.grad.addcmul_(share.view(-1, 1, 1), parameter)
 
     def score(self, windows: Tensor, which: Tensor, counts: Sequence[int] | None = None) -> Tensor:
         """Each window by its own discriminator: (n, window) and indices (n,) → scores (n,).
