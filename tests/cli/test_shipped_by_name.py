@@ -48,3 +48,11 @@ def test_the_export_of_a_name_is_found_by_that_name() -> None:
     Path("out/x2/contract.json").write_text("{}")
     assert pretrained.exported("x2") == Path("out/x2")
     assert pretrained.exported("out/x2") == Path("out/x2")
+
+
+def test_comparing_a_name_looks_where_it_was_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
+    pretrained.copied("x2")
+    assert main(["compare", "x2"]) == 2
+    assert capsys.readouterr().err == (
+        "ssr compare: out/x2 has not been evaluated. First: `ssr eval out/x2`.\n"
+    )
