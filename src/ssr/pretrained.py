@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from ssr.errors import UserError
+from ssr.files import write_bytes
 
 INSTALLED = Path(__file__).parent / "policies"
 REPOSITORY = Path(__file__).parents[2] / "pretrained"
@@ -56,12 +56,12 @@ def copied(source: str) -> Path:
     run = home(source)
     run.mkdir(parents=True, exist_ok=True)
     for name in FILES:
-        shipped, copy = folder() / source / name, run / name
-        if copy.exists() and copy.read_bytes() != shipped.read_bytes():
+        shipped, copy = (folder() / source / name).read_bytes(), run / name
+        if copy.exists() and copy.read_bytes() != shipped:
             raise UserError(
                 f"{copy} is not that of {source}, which ships. Move {run} away, or give its path."
             )
-        shutil.copyfile(shipped, copy)
+        write_bytes(copy, shipped)
     return run
 
 
