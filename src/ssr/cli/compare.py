@@ -36,6 +36,9 @@ def run(argv: list[str]) -> int:
     if not options.runs:
         raise UserError("Give at least one run, e.g. `ssr compare runs/one runs/other`.")
     folders = [home(run) if is_name(run) else Path(run) for run in options.runs]
+    for run, folder in zip(options.runs, folders, strict=True):
+        if is_name(run) and not (folder / results.EVAL / results.RESULTS).is_file():
+            raise UserError(f"{run} has not been evaluated. First: `ssr eval {run}`.")
     found = results.named_apart([results.of(folder) for folder in folders])
     console = Console()
     console.print(table(found))
