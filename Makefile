@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 CHECKED := setup.py src tests examples scripts/as_fast scripts/convert_settings scripts/cuda_kernels scripts/levels \
 	scripts/moving_picture scripts/settings_page scripts/unchanged
 
-CHECKED += scripts/commands scripts/hostile scripts/seal scripts/soak
+CHECKED += scripts/commands scripts/field_comments.py scripts/hostile scripts/seal scripts/soak
 
 .PHONY: demo test commands hostile soak check docs setup lock clean cuda-kernels
 

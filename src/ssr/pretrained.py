@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssr.errors import UserError
+from ssr.files import write_bytes
 
 INSTALLED = Path(__file__).parent / "policies"
 REPOSITORY = Path(__file__).parents[2] / "pretrained"
+CONTRACT = "contract.json"  #: beside the ONNX file
+FILES = ("config.json", "small.safetensors")  #: that make a run directory
 DEFAULT = "x2"  #: what is shown to whoever names none
 
 
@@ -44,3 +47,29 @@ def home(source: str) -> Path:
         return Path("out") / source
     path = Path(source)
     return path if path.is_dir() else path.parent
+
+
+def copied(source: str) -> Path:
+    """A run directory that may be written to: the one given, or a copy of a policy that ships."""
+    if not is_name(source):
+        return Path(source)
+    run = home(source)
+    run.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        shipped, copy = (folder() / source / name).read_bytes(), run / name
+        if copy.exists() and copy.read_bytes() != shipped:
+            raise UserError(
+                f"{copy} is not that of {source}, which ships. Move {run} away, or give its path."
+            )
+        write_bytes(copy, shipped)
+    return run
+
+
+def exported(source: str) -> Path:
+    """Where `ssr export` has put a policy: its run directory, or out/NAME for one that ships."""
+    if not is_name(source):
+        return Path(source)
+    run = home(source)
+    if not (run / CONTRACT).is_file():
+        raise UserError(f"{source} ships without ONNX. Run `ssr export {source}` first: it writes to {run}.")
+    return run

@@ -128,7 +128,7 @@ def test_a_word_too_many_or_too_few_is_told(
     several = line == "compare"  # runs, as many as you like; how few, it says itself
     if len(words) > len(line.split()) and not several:
         said = answer(words[:-1], capfd)
-        assert isinstance(said, str) and "Missing" in said
+        assert isinstance(said, str) and "is missing: " in said
     many = answer([*words, *(f"more{k}" for k in range(9))], capfd)
     assert isinstance(many, Made) if several else re.search(r"more\d", str(many))
 

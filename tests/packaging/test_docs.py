@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -36,3 +38,49 @@ def test_readme_opens_with_a_small_moving_picture() -> None:
     assert path.stat().st_size <= 3e6
     with Image.open(path) as picture:
         assert picture.n_frames > 50
+
+
+def _on_the_api_page() -> dict[str, list[str]]:
+    """What the page shows, with the members that it names; none named: all."""
+    text = (ROOT / "docs" / "api.md").read_text()
+    found = re.findall(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", text, re.M)
+    return {path: members.split(", ") if members else [] for path, members in found}
+
+
+def _thing(path: str) -> object:
+    words = path.split(".")
+    for end in range(len(words), 0, -1):
+        try:
+            thing = importlib.import_module(".".join(words[:end]))
+        except ModuleNotFoundError:
+            continue
+        for word in words[end:]:
+            thing = getattr(thing, word)
+        return thing
+    raise AssertionError(path)
+
+
+@pytest.mark.parametrize("path", _on_the_api_page())
+def test_whatever_can_be_called_on_the_api_page_says_what_it_does(path: str) -> None:
+    """mkdocs itself refuses what does not exist, but neither what is not explained nor a member misspelt."""
+    if path.startswith("ssr.task.rsl_rl"):
+        pytest.importorskip("rsl_rl")
+    thing = _thing(path)
+    assert inspect.getdoc(thing), path
+    if inspect.isfunction(thing):
+        return
+    named = _on_the_api_page()[path]
+    fields = getattr(thing, "__annotations__", {})
+    for name in named:
+        assert hasattr(thing, name) or name in fields or f"self.{name}" in inspect.getsource(thing), name
+    for name in named or [name for name in vars(thing) if not name.startswith("_")]:
+        member = getattr(thing, name, None)
+        if inspect.isfunction(member) and member.__name__ == name:  # else a field's default
+            assert member.__doc__, f"{path}.{name}"
+
+
+def test_what_programmers_are_told_of_is_on_the_api_page() -> None:
+    told = set(re.findall(r"\bssr(?:\.\w+)*\.[\w.]*\w", (ROOT / "docs" / "programmers.md").read_text()))
+    shown = " ".join([*_on_the_api_page(), "ssr.task.config.TaskConfig"])
+    settings = {"ssr.task.gym", "ssr.learning"}  # modules that an example imports
+    assert {name for name in told if name not in shown} - settings == set()

@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 import numpy as np
 import torch
 
+from ssr import pretrained
 from ssr.deployment import exported
 from ssr.deployment.config import DdsConfig, require_packages
 from ssr.deployment.contract import CameraContract
@@ -51,7 +52,7 @@ def run(
 
     Args:
         widths: Of an untrained policy.
-        policy: A run directory to take the policy from instead.
+        policy: A run directory, or x2, to take the policy from instead.
         steps: Inferences to time.
         soak_seconds: How long controller and simulated robot run together; 600 for the ten minutes.
     """
@@ -72,7 +73,7 @@ def run(
 
 def _policy(widths: str, given: Path | None, folder: Path) -> tuple[Path, PolicyModule]:
     if given is not None:
-        trained = saved.load(given)
+        trained = saved.load(pretrained.located(str(given)))
     else:
         config = presets.preset(widths)
         robot = load(config.robot)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import torch
@@ -40,12 +40,13 @@ SMALL_WORLDS = (16, 48)  #: from which the paper's memory is worked out; it grow
 
 
 @checked
-def run(rounds: Rounds = 5) -> dict[str, Any]:
+def run(rounds: Rounds = 5, preset: Literal["cpu", "smoke"] = "cpu") -> dict[str, Any]:
     """Steps per second on all cores: raw physics, the task, with the policy acting, and training.
 
-    rounds: alternated blocks of each; medians are reported.
+    rounds: alternated blocks of each; medians are reported. preset: whose worlds and networks; smoke only
+    shows that it runs, and leaves out the memory of the paper's networks.
     """
-    config = with_ranks(presets.preset("cpu"))
+    config = with_ranks(presets.preset(preset))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rates.json"
         launch(config, measure_rates, config, rounds, path)
@@ -54,7 +55,9 @@ def run(rounds: Rounds = 5) -> dict[str, Any]:
         f"{name}_sps": round(median(rates[name]), 1) for name in ("raw", "step", "inference", "train")
     }
     figures["physics_ratio"] = round(median_ratio(rates, "train", "raw"), 4)
-    return figures | {"measures_share": round(measures_share(rounds), 4)} | compare_symmetries(rounds)
+    figures["measures_share"] = round(measures_share(presets.preset(preset), rounds), 4)
+    figures |= compare_symmetries(presets.preset(preset), rounds)
+    return figures if preset == "smoke" else figures | {"memory_ratio_paper": round(paper_memory_ratio(), 4)}
 
 
 # ---- rates of the whole loop -------------------------------------------------------------------------
@@ -124,11 +127,10 @@ def _train(trainer: Trainer) -> None:
 # ---- what watching costs -----------------------------------------------------------------------------
 
 
-def measures_share(rounds: int) -> float:
+def measures_share(config: TrainConfig, rounds: int) -> float:
     """Share of the learner's time, physics not counted, that measures by terrain type, edge sight and the
     independence of streams take: the same recorded experience with and without them, alternated, one core."""
     torch.set_num_threads(1)
-    config = presets.preset("cpu")
     recording = RandomWalk(config, config.env.num_envs // 2)
     learner = recording.learner(config)
     nothing: Callable[..., dict[str, float]] = lambda *inputs, **options: {}
@@ -151,10 +153,9 @@ def measures_share(rounds: int) -> float:
 # ---- latent against input symmetry -------------------------------------------------------------------
 
 
-def compare_symmetries(rounds: int) -> dict[str, float]:
+def compare_symmetries(config: TrainConfig, rounds: int) -> dict[str, float]:
     """SSR ÷ input_symmetry on the same recorded experience, one core: encoder time, update time, memory."""
     torch.set_num_threads(1)
-    config = presets.preset("cpu")
     recording = RandomWalk(config, config.env.num_envs // 2)
     settings = {"ssr": config, "input": replace(config, ablation=INPUT_SYMMETRY)}
     learners = {name: recording.learner(setting) for name, setting in settings.items()}
@@ -172,7 +173,6 @@ def compare_symmetries(rounds: int) -> dict[str, float]:
         "encoder_time_ratio": round(median_ratio(encoder, "ssr", "input"), 4),
         "update_time_ratio": round(median_ratio(update, "ssr", "input"), 4),
         "memory_ratio": round(_memory(recording, settings["ssr"]) / _memory(recording, settings["input"]), 4),
-        "memory_ratio_paper": round(paper_memory_ratio(), 4),
     }
 
 

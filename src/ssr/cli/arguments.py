@@ -21,6 +21,7 @@ T = TypeVar("T")
 HELP = ("--help", "-h")
 OPTION = re.compile(r"--[A-Za-z][^=]*|-[A-Za-z]")
 FRAME = "│╭╮╰╯─ "  #: what the parser may draw around its words
+MISSING = re.compile(r"Missing from [^:]*: (?P<name>\S+) (?P<meaning>(?:(?!\(required\)).)*) \(required\)")
 SHOWN = 400  #: characters of its words, at most
 
 
@@ -116,4 +117,6 @@ def _told(said: str, argv: list[str], known: dict[str, tuple[Any, str]], prog: s
     blamed = max((option for option in given if option in "".join(wrong)), key=len, default="")
     if blamed in known and not _is_flag(*known[blamed]):
         return refusal(*known[blamed], given[blamed])
+    if missing := MISSING.fullmatch(" ".join(wrong)):
+        wrong = [f"{missing['name']} is missing: {missing['meaning']}"]
     return UserError(f"{' '.join(wrong)[:SHOWN].rstrip('.')}. `{prog} --help` explains.")

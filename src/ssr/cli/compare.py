@@ -19,7 +19,7 @@ DESCRIPTION = """Compare runs that `ssr eval` has evaluated: methods, ablations,
 @settings("--")
 class CompareOptions:
     runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
-    """Run directories, or folders with a results.json."""
+    """Run directories, policies that ship (x2), or folders with a results.json."""
     out: Path = Path("out/compare.html")
     """Where the page goes."""
 
@@ -31,10 +31,15 @@ def run(argv: list[str]) -> int:
     from ssr.errors import UserError
     from ssr.evaluation import report, results
     from ssr.evaluation.table import gait_table, table
+    from ssr.pretrained import home, is_name
 
     if not options.runs:
         raise UserError("Give at least one run, e.g. `ssr compare runs/one runs/other`.")
-    found = results.named_apart([results.of(Path(path)) for path in options.runs])
+    folders = [home(run) if is_name(run) else Path(run) for run in options.runs]
+    for run, folder in zip(options.runs, folders, strict=True):
+        if is_name(run) and not (folder / results.EVAL / results.RESULTS).is_file():
+            raise UserError(f"{run} has not been evaluated. First: `ssr eval {run}`.")
+    found = results.named_apart([results.of(folder) for folder in folders])
     console = Console()
     console.print(table(found))
     console.print(gait_table(found))

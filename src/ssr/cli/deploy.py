@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from ssr import pretrained
 from ssr.cli import arguments
 from ssr.deployment.config import DeployConfig, require_packages
 from ssr.ranges import settings
@@ -29,7 +30,7 @@ class DeployOptions:
     """
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run directory on which `ssr export` was run."""
+    """A run directory on which `ssr export` was run, or a policy that ships (x2)."""
     robot: str | None = None
     """A robot's name or TOML file: compare the contract with that description first (needs MuJoCo here)."""
     config: Annotated[DeployConfig, tyro.conf.arg(name="")] = field(default_factory=DeployConfig)
@@ -41,8 +42,9 @@ def run(argv: list[str]) -> int:
     from ssr.deployment import exported
     from ssr.deployment.runtime import Runtime
 
-    policy = exported.read(options.run, _described(options.robot))
-    report = Runtime(policy, options.config, options.run).run()
+    run = pretrained.exported(str(options.run))
+    policy = exported.read(run, _described(options.robot))
+    report = Runtime(policy, options.config, run).run()
     print(
         f"{report.seconds:.1f} s: {report.command_rate:.0f} commands/s ({report.skipped_commands} skipped, "
         f"{1000 * report.longest_pause:.0f} ms at most in a row), "

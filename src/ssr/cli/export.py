@@ -21,7 +21,7 @@ class ExportOptions:
     """
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run directory made by `ssr train`."""
+    """A run directory made by `ssr train`, or a policy that ships (x2), which is copied to out/NAME."""
 
 
 def run(argv: list[str]) -> int:
@@ -29,12 +29,14 @@ def run(argv: list[str]) -> int:
     require_packages(TO_EXPORT)
     from ssr.deployment.exported import CONTRACT, ONNX
     from ssr.export.policy import export
+    from ssr.pretrained import copied
 
-    contract = export(options.run)
-    size = (options.run / ONNX).stat().st_size / 1e6
+    run = copied(str(options.run))
+    contract = export(run)
+    size = (run / ONNX).stat().st_size / 1e6
     rate = 1.0 / (contract.camera.period * contract.control_period)
     print(
-        f"{options.run / ONNX} ({size:.1f} MB) and {CONTRACT}: {contract.robot}, iteration "
+        f"{run / ONNX} ({size:.1f} MB) and {CONTRACT}: {contract.robot}, iteration "
         f"{contract.iteration}, {len(contract.joints)} joints, camera at {rate:g} Hz"
     )
     return 0

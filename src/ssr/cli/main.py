@@ -31,7 +31,7 @@ COMMANDS: dict[str, str] = {
     "robot-sim": "a simulated robot behind the topics of a real one",
     "sim2sim": "an exported policy on the simulated robot, success per terrain",
     "completion": "what a shell needs to complete commands and options",
-    "bench": "measure: env, depth, networks, train, deploy",
+    "bench": "measure: env, depth, networks, eval, deploy, train, gpu",
 }
 
 

@@ -47,12 +47,13 @@ def run(argv: list[str]) -> int:
     options = arguments.parsed(RobotSimOptions, argv, prog="ssr robot-sim")
     require_packages()
     from ssr import robots
+    from ssr.pretrained import exported
     from ssr.rehearsal.robot_process import RobotProcess
     from ssr.rehearsal.training import Training
     from ssr.rehearsal.trial import strip
 
     tile = strip(options.terrain, options.setting, options.level, options.length)
-    training = Training() if options.run is None else Training.of(options.run)
+    training = Training() if options.run is None else Training.of(exported(str(options.run)))
     robot = robots.load(options.robot or training.robot)
     if not options.view:
         RobotProcess(robot, tile, options.config, training).run()

@@ -34,7 +34,7 @@ class Sim2simOptions:
     """
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run directory on which `ssr export` was run."""
+    """A run directory on which `ssr export` was run, or a policy that ships (x2)."""
     robot: str | None = None
     """Another description of the robot than the run's own."""
     terrain: Annotated[tuple[str, ...], tyro.conf.arg(help=f"One or more of {kinds_help()}")] = ("flat",)
@@ -55,13 +55,14 @@ class Sim2simOptions:
 def run(argv: list[str]) -> int:
     options = arguments.parsed(Sim2simOptions, argv, prog="ssr sim2sim")
     require_packages()
-    from ssr import robots
+    from ssr import pretrained, robots
     from ssr.deployment import exported
     from ssr.rehearsal import lockstep, sim2sim
     from ssr.rehearsal.training import Training
     from ssr.rehearsal.trial import length_for, rate, strip
 
-    policy, training = exported.read(options.run), Training.of(options.run)
+    run = pretrained.exported(str(options.run))
+    policy, training = exported.read(run), Training.of(run)
     name = options.robot or training.robot
     robot = robots.load(name)
     exported.check_robot(policy.contract, robot)
@@ -72,9 +73,7 @@ def run(argv: list[str]) -> int:
     console = Console()
     table = Table("terrain", "setting", "trials", "success", "traversal", "distance", "endings")
     for kind, tile in zip(options.terrain, tiles, strict=True):
-        site = sim2sim.Site(
-            run=options.run, robot=name, terrain=kind, setting=options.setting, level=options.level
-        )
+        site = sim2sim.Site(run=run, robot=name, terrain=kind, setting=options.setting, level=options.level)
         outcomes = []
         for seed in track(range(options.seed, options.seed + options.trials), kind, console=console):
             if options.lockstep:

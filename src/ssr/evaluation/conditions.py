@@ -102,6 +102,7 @@ class Conditions:
         return replace(trained, randomization=luck, termination=ending, reference_starts=0.0)
 
     def physics(self, trained: PhysicsConfig) -> PhysicsConfig:
+        """That of a trial, for a policy that was trained in this one."""
         return trained if self.engine == engines.AUTO else replace(trained, engine=self.engine)
 
     def camera(self, trained: CameraConfig) -> tuple[CameraConfig, SensorConfig]:
@@ -110,4 +111,5 @@ class Conditions:
         return replace(trained, sensor=replace(trained.sensor, enabled=False)), sensor
 
     def as_dict(self) -> dict[str, object]:
+        """As results.json has them."""
         return asdict(self)

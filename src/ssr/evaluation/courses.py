@@ -20,6 +20,7 @@ class Course:
 
     @staticmethod
     def of(kind: str, *setting: float) -> Course:
+        """The course of a kind at a setting, which is checked."""
         return Course(kind=kind, setting=kind_named(kind).check(setting))
 
     @property

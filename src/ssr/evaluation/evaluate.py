@@ -45,13 +45,13 @@ class Request:
     source: str  #: what `subject.load` takes
     iteration: Annotated[int | None, Within(0, 100_000_000)] = None
     """Of the snapshot, instead of the newest weights."""
-    courses: tuple[Course, ...] = TABLE_2
-    trials: Annotated[int, Within(1, 1_000_000)] = 200
+    courses: tuple[Course, ...] = TABLE_2  #: each is tried by itself
+    trials: Annotated[int, Within(1, 1_000_000)] = 200  #: per course
     conditions: Conditions = field(default_factory=Conditions)
     snapshots: Annotated[int, Within(0, 10000)] = 0  #: how many snapshots to follow the support ratio over
     directions: bool = True  #: also walk in eight directions and turn
     manner: bool = True  #: also compare the walk with the reference motion
-    workers: Annotated[int, Within(1, 1024)] = 1
+    workers: Annotated[int, Within(1, 1024)] = 1  #: processes
     fresh: bool = False  #: do everything anew
     folder: Path | None = None  #: instead of RUN/eval
     chunk: Annotated[int, Within(1, 100000)] = CHUNK

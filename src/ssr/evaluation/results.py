@@ -28,6 +28,8 @@ class OtherFormat(UserError):
 
 @dataclass(kw_only=True)
 class Results:
+    """What an evaluation found: one row for each course, with whatever else was looked at."""
+
     name: str
     folder: Path  #: where results.json lies
     digest: str  #: of policy, conditions and code
@@ -36,7 +38,7 @@ class Results:
     robot: str = ""
     policy: str = ""  #: digest of the policy alone
     trained_friction: str | None = None  #: the rule of friction in training; None: not trained
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)  #: one per course: its measures by their names
     snapshots: list[Row] = field(default_factory=list)  #: rows with their `iteration`
     directions: dict[str, Any] | None = None
     manner: dict[str, Any] | None = None  #: as `manner.compare` gives it
@@ -55,6 +57,7 @@ class Results:
         self.rows.sort(key=lambda r: course_of(r).order)
 
     def put_snapshot(self, row: Row) -> None:
+        """Add a row of a snapshot, instead of one for the same course and iteration."""
         key = lambda r: (r["terrain"], r["setting"], r["iteration"])
         self.snapshots = [other for other in self.snapshots if key(other) != key(row)] + [row]
         self.snapshots.sort(key=lambda r: (course_of(r).order, r["iteration"]))
@@ -65,6 +68,7 @@ class Results:
         return store.all(course_of(row), row["trials"])
 
     def find(self, course: Course) -> Row | None:
+        """The row of a course, if it was tried."""
         wanted = (course.kind, course.text)
         return next((r for r in self.rows if (r["terrain"], r["setting"]) == wanted), None)
 
@@ -75,6 +79,7 @@ class Results:
         return read_metrics(self.run)
 
     def save(self) -> None:
+        """Write results.json, sealed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         content = {
             "format": FORMAT,

@@ -30,11 +30,13 @@ PREFIX = "scripted:"
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
+    """A policy with all that its trials need: robot, task, camera, and somebody to act."""
+
     name: str
     robot: RobotSpec
     task: TaskConfig  #: as it was trained, without what only beginners are paid and ended for
-    camera: CameraConfig | None
-    actor: Callable[[], Actor]
+    camera: CameraConfig | None  #: None: it sees nothing
+    actor: Callable[[], Actor]  #: makes one, with a memory of its own
     digest: str  #: of everything that decides how it acts
     physics: PhysicsConfig = field(default_factory=PhysicsConfig)  #: that it was trained in
     scan: bool = False  #: it walks by a wide map of exact heights

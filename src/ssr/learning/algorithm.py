@@ -79,11 +79,16 @@ class Policy(Protocol):
         """UserError where no robot could run it."""
 
     @property
-    def imagine(self) -> Imagine | None: ...
+    def imagine(self) -> Imagine | None:
+        """Where it thinks its feet will land."""
+
     @property
-    def decode(self) -> Decode | None: ...
+    def decode(self) -> Decode | None:
+        """The ground as its memory has it."""
+
     @property
-    def style_judge(self) -> StyleJudge | None: ...
+    def style_judge(self) -> StyleJudge | None:
+        """Who paid it for style."""
 
     def actor(self) -> Actor:
         """Somebody to act in trials, with a memory of its own."""
@@ -95,7 +100,7 @@ class Policy(Protocol):
 class Algorithm(Protocol):
     """Acts in the worlds of one rank and learns from what comes of it."""
 
-    stopwatch: Stopwatch
+    stopwatch: Stopwatch  #: of the parts of an iteration
 
     @property
     def steps(self) -> int:
@@ -133,7 +138,8 @@ class Algorithm(Protocol):
     def state_dict(self) -> dict[str, Any]:
         """Everything learning needs to go on bit for bit, between two iterations."""
 
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on, bit for bit, as the learner would have whose `state_dict` this is."""
 
     def small_state(self) -> dict[str, Any]:
         """What is worth keeping in a few megabytes: learning goes on from it while buffers refill."""

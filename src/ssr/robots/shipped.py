@@ -32,6 +32,7 @@ UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def names() -> tuple[str, ...]:
+    """Of the robots that ship."""
     data = files("ssr.robots") / "data"
     return tuple(sorted(file.name[: -len(".json")] for file in data.iterdir() if file.name.endswith(".json")))
 

@@ -35,15 +35,15 @@ class Joint:
     name: str
     role: str = ""  #: side-less place in the body such as `hip_pitch`, the same word on every robot
     mirror_name: str  #: the joint that takes its place in the mirror (itself on the midline)
-    mirror_sign: Annotated[float, Within(-1.0, 1.0)]
-    lower: Angle
-    upper: Angle
+    mirror_sign: Annotated[float, Within(-1.0, 1.0)]  #: of its angle there: 1 or -1
+    lower: Angle  #: rad
+    upper: Angle  #: rad
     max_torque: Torque  #: N m
     max_velocity: Velocity  #: rad/s
-    kp: Stiffness
-    kd: Damping
-    action_scale: ActionScale
-    default: Angle
+    kp: Stiffness  #: N m/rad
+    kd: Damping  #: N m s/rad
+    action_scale: ActionScale  #: rad per unit of action
+    default: Angle  #: rad, where action 0 holds it
 
 
 @settings("shape")
@@ -100,8 +100,10 @@ class CameraMount:
 
 @settings("robot")
 class RobotSpec:
-    name: str
-    title: str
+    """A robot as everything but physics knows it."""
+
+    name: str  #: as commands take it
+    title: str  #: as tables and figures print it
     joints: tuple[Joint, ...]  #: policy order
     locked_joints: tuple[str, ...]
     base_link: str
@@ -129,9 +131,11 @@ class RobotSpec:
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
+        """In policy order."""
         return tuple(j.name for j in self.joints)
 
     def joint_index(self, name: str) -> int:
+        """Its place in policy order; a joint that is not there is an error that lists those that are."""
         if name not in self.joint_names:
             raise unknown(f"joint of {self.name}", name, self.joint_names)
         return self.joint_names.index(name)

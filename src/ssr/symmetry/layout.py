@@ -80,10 +80,11 @@ class Layout:
     """An ordered set of segments that together make one flat vector."""
 
     name: str
-    segments: tuple[Segment, ...]
+    segments: tuple[Segment, ...]  #: in their order within the vector
 
     @staticmethod
     def of(name: str, *segments: Segment) -> Layout:
+        """The layout of these segments, in this order."""
         return Layout(name, tuple(segments))
 
     def __post_init__(self) -> None:
@@ -96,10 +97,12 @@ class Layout:
 
     @cached_property
     def size(self) -> int:
+        """Of the whole vector."""
         return sum(s.size for s in self.segments)
 
     @cached_property
     def slices(self) -> dict[str, slice]:
+        """Where each segment stands."""
         out, start = {}, 0
         for s in self.segments:
             out[s.name] = slice(start, start + s.size)
@@ -107,6 +110,7 @@ class Layout:
         return out
 
     def slice(self, name: str) -> slice:
+        """Where a segment stands; one that is not there is an error that lists those that are."""
         if name not in self.slices:
             raise unknown(f"segment of {self.name}", name, self.slices)
         return self.slices[name]
@@ -116,6 +120,7 @@ class Layout:
         return x[..., self.slice(name)]
 
     def split(self, x: Tensor) -> dict[str, Tensor]:
+        """Every segment of x (..., size) by its name, as views."""
         return {s.name: self.get(x, s.name) for s in self.segments}
 
     @cached_property

@@ -49,6 +49,8 @@ from ssr.vision.scan import SCAN_SIZE, scan_offsets, scans_of
 
 
 class TraversalEnv:
+    """n worlds in step: their ground, robots, commands, observations, rewards and endings."""
+
     at: torch.device | None = None  #: where the rules of the task run; None: on the host, compiled by Numba
 
     def __init__(
@@ -68,8 +70,11 @@ class TraversalEnv:
         loose: Sequence[LooseBox] = (),
         scan: bool = False,
     ) -> None:
-        """loose: bodies that lie about in every world, as many and as large on every tile; scan: observations
-        hold a wide map of exact heights."""
+        """config: the paper's unless given; camera: None for depth images of zeros; seed: of tiles and of all
+        that is drawn; threads: of physics, 0 is one per core; pool: boxes a tile may have; device: of
+        physics; references: motion in which episodes may begin; bank: where tiles come from, instead of the
+        curriculum; loose: bodies that lie about in every world, as many and as large on every tile; scan:
+        observations hold a wide map of exact heights."""
         self.robot, self.num_envs, self.config = robot, num_envs, config or TaskConfig()
         physics = physics or PhysicsConfig()
         self.substeps = self.config.substeps(physics.timestep)  #: physics steps per control step
@@ -492,6 +497,7 @@ class TraversalEnv:
         return saving.save(self)
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on, bit for bit, as the environment would have whose `state_dict` this is."""
         saving.restore(self, state)
 
 

@@ -73,6 +73,8 @@ class GymTraversal(VectorEnv):
     def step(
         self, actions: np.ndarray
     ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Actions (n, J) → observation, reward (n,), terminated (n,), truncated (n,) and info: `terms` (n,)
+        of the reward by their rows of Table 6(a), `level` (n,)."""
         transition = self.env.step(torch.as_tensor(np.asarray(actions, dtype=np.float32)))
         info: dict[str, Any] = {
             "terms": {name: value.numpy() for name, value in transition.terms.items()},

@@ -46,9 +46,12 @@ class RslTraversal(VecEnv):
         self.env.progress.steps.copy_(steps)
 
     def get_observations(self) -> TensorDict:
+        """`policy`, `depth` and `critic`, as all worlds see them now."""
         return _groups(self._seen)
 
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict[str, Any]]:
+        """Actions (n, J) → observations, reward (n,), ended (n,) and extras: `time_outs` (n,), and in `log`
+        the mean of each row of the reward and of the levels."""
         transition = self.env.step(actions.detach().cpu().float())
         self._seen = self.env.restart(transition.ended)
         log = {f"/reward/{name}": value.mean() for name, value in transition.terms.items()}

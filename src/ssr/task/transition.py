@@ -48,7 +48,7 @@ class Transition:
     privileged: Tensor  #: (n, S) of the state reached, also where the episode ended
     proprioception: Tensor  #: (n, P) clean, of the state reached
     amp_frame: Tensor  #: (n, 63) of the state reached
-    feet: Feet
+    feet: Feet  #: of the state reached
     base_position: Tensor  #: (n, 3)
     base_yaw: Tensor  #: (n,)
     terrain_type: Tensor  #: (n,) long, index into TERRAIN_TYPES
@@ -59,4 +59,5 @@ class Transition:
 
     @property
     def ended(self) -> Tensor:
+        """(n,) bool, terminated or truncated."""
         return self.terminated | self.truncated

@@ -20,13 +20,14 @@ class Parameter:
 
     name: str
     unit: str  #: " m", "°", or another one, which is shown as it is
-    easiest: float
-    hardest: float
-    lowest: float
-    highest: float
+    easiest: float  #: at level 0
+    hardest: float  #: at level 19
+    lowest: float  #: that a setting may ask for
+    highest: float  #: that a setting may ask for
     rated: bool = True  #: it makes the terrain harder: titles show it, and training has a hardest value
 
     def at(self, difficulty: float) -> float:
+        """Its value at a difficulty from 0, the easiest level, to 1, the hardest."""
         return self.easiest + difficulty * (self.hardest - self.easiest)
 
     def shown(self, value: float) -> float:
@@ -167,6 +168,7 @@ class TerrainKind:
         return ", ".join(f"{p.name} {value:.4g}{p.unit}" for p, value in named) or "no parameters"
 
     def falls(self, setting: Setting) -> bool:
+        """Whether it leads down, where the sign of its first parameter says so."""
         return bool(self.falling_label) and setting[0] < 0
 
     def name_of(self, setting: Setting) -> str:

@@ -13,6 +13,7 @@ _KINDS: dict[str, TerrainKind] = {}
 
 
 def register(kind: TerrainKind) -> None:
+    """Make a kind known to every command; its name and its order must be new."""
     if kind.terrain_type not in TERRAIN_TYPES:
         raise unknown(f"terrain type of {kind.name}", kind.terrain_type, TERRAIN_TYPES)
     for other in _KINDS.values():
@@ -35,10 +36,12 @@ def all_kinds() -> tuple[TerrainKind, ...]:
 
 
 def kind_names() -> tuple[str, ...]:
+    """In the order of tables."""
     return tuple(kind.name for kind in all_kinds())
 
 
 def kind_named(name: str) -> TerrainKind:
+    """The kind of this name; one that is unknown is an error that lists those that are known."""
     _discover()
     if name not in _KINDS:
         raise unknown("terrain kind", name, kind_names())
