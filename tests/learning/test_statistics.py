@@ -6,7 +6,7 @@ import pytest
 import torch
 from toy import ToyWalker
 
-from ssr.learning.statistics import Statistics
+from ssr.learning.statistics import SEASONED, Statistics
 from ssr.terrain.settings import TERRAIN_TYPES
 
 
@@ -52,6 +52,9 @@ def test_parts_of_a_command_are_told_apart_and_speed_is_along_it():
     stairs = torch.full((3,), TERRAIN_TYPES.index("stairs"))
     statistics = Statistics(3, ("locomotion",), layout, 0.02)
     transition = replace(env.step(torch.zeros(3, 21)), privileged=state, terrain_type=stairs)
+    statistics.lengths.fill_(SEASONED - 2.0)
+    statistics.observe(transition, torch.zeros(3, 2))
+    assert "obeyed/ahead" not in statistics.tally.means(), "it has just been put down"
     statistics.observe(transition, torch.zeros(3, 2))
     means = statistics.tally.means()
     assert means["obeyed/ahead"] == pytest.approx(0.5)

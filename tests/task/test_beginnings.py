@@ -141,7 +141,8 @@ def test_what_pose_fits_a_place() -> None:
     candidates = np.stack([RNG.permutation(WORLDS) for _ in range(WORLDS)])
     candidates[truths()] = -1
     position, frame = chance(3) - 0.5, np.full(WORLDS, -7)
-    arguments = (candidates, somewhere, np.zeros(WORLDS, bool), ground, imitation.ReferenceTrack(**fields))
+    track = imitation.ReferenceTrack(**fields)
+    arguments = (candidates, somewhere, np.zeros(WORLDS, bool), 0.95, ground, track)
     same_by_both(fitting.fit, *arguments, position, frame)
     fitting.fit(np.arange(WORLDS), *arguments, position, frame)
     some = candidates[:, 0] >= 0

@@ -167,7 +167,8 @@ def test_weights_are_those_of_table_6() -> None:
 
 def test_progress_is_the_share_of_the_command_that_is_done() -> None:
     assert value_of("progress", {"velocity": [[0.5, 5.0]]}) == pytest.approx(0.5)
-    assert value_of("progress", {"velocity": [[-3.0, 0]]}) == pytest.approx(-1.0)
+    assert value_of("progress", {"velocity": [[-3.0, 0]]}) == pytest.approx(-3.0)
+    assert value_of("progress", {"velocity": [[-9.0, 0]]}) == pytest.approx(-4.0)
     assert value_of("progress", {"command": [[0.0, 0, 0.0]], "velocity": [[1.0, 0]]}) == 0.0
     aside = {"command": [[0.0, 0.4, 0.0]]}
     assert value_of("progress", {**aside, "velocity": [[0.8, 0.2]]}) == pytest.approx(0.5)

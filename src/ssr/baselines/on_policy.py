@@ -40,6 +40,8 @@ WEIGHTS = {STREAM: 1.0}
 OF_WALKING = (
     "tracking",
     "velocity_error",
+    "obeyed/{way}",
+    "speed/{terrain}",
     "touchdowns_per_second",
     "falls_per_minute",
     "bad_worlds",

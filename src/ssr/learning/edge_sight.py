@@ -103,8 +103,8 @@ def of_rollout(rollout: Rollout, networks: Networks, lived: Tensor, ranks: Ranks
     lived (n,): control steps that the worlds' episodes had lasted before the rollout. One step of `STRIDE` is
     enough: the ground changes little from one step to the next. Only maps that lie wholly among obstacles
     count: elsewhere the beginning of a flight is most of what there is to be seen, and hides that treads are
-    not; an encoder scored 0.4 there and 0.05 on stairs that went on. And only those of robots that have
-    walked for a while: who was put down among the steps a moment ago shows how they begin, not how they walk.
+    not; an encoder scored 0.4 there and 0.05 on stairs that went on. And only those of robots that have been
+    up for a while: who was put down among the steps a moment ago shows how they begin, not how they walk.
     """
     some, layouts = slice(None, None, STRIDE), networks.layouts
     latent = layouts.actor.get(rollout.actor[some], "latent_base").flatten(0, 1)

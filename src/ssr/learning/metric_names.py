@@ -29,7 +29,7 @@ METRICS: dict[str, str] = {
     "stage": "number of the recipe's stage, from 0",
     "tracking": "speed along the command ÷ commanded speed, where more than 0.3 m/s is asked for",
     "velocity_error": "m/s, likewise",
-    "obeyed/{way}": "share of this part of the commands that is done: speeds, or turns, asked for and made",
+    "obeyed/{way}": "share of this part of the commands that is done, two seconds into an episode and later",
     "touchdowns_per_second": "of each foot",
     "falls_per_minute": "of each robot",
     "bad_worlds": "worlds that blew up, per control step",

@@ -15,6 +15,7 @@ from ssr.motion.clip import Clip
 from ssr.motion.dataset import FLAT, OWN, TABLE_11, MotionDataset, StartStates
 from ssr.motion.speeds import commanded
 from ssr.physics.simulator import ResetPose
+from ssr.task.commands import ZERO_THRESHOLD
 from ssr.task.imitation import ReferenceTrack, on
 from ssr.terrain.edges_near import BEYOND, REACH, edges_near
 from ssr.terrain.settings import TERRAIN_TYPES
@@ -60,6 +61,7 @@ class ReferenceStarts:
         states, motion = self.motion.states, self.motion
         edges, soles, over, usable = _surroundings(motion)
         near = usable & (edges[:, :2] < REACH).any(1)
+        near &= states.course.abs().sum(1).numpy() > ZERO_THRESHOLD  # who stands there is on no way
         choices, beside = [], []
         for name in TERRAIN_TYPES:
             columns = [c for c in (*TABLE_11[name], "stand") if c in motion.starts]

@@ -20,6 +20,7 @@ from ssr.terrain.settings import TERRAIN_TYPES
 
 SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
 TABLE_6 = tuple(f.name for f in fields(RewardConfig))  #: rows of the paper
+SEASONED = 100  #: control steps into an episode from which it tells how commands are obeyed
 MOVING = 0.3  #: m/s: slower commands say little about tracking
 #: Parts of a command: which of its three numbers, sign (0: either), and the least that counts, m/s or rad/s.
 WAYS = {"ahead": (0, 1, 0.2), "back": (0, -1, 0.2), "aside": (1, 0, 0.15), "turn": (2, 0, 0.3)}
@@ -66,6 +67,9 @@ class Statistics:
         self.lengths = torch.zeros(num_envs, device=device)
         self.touchdowns = Touchdowns(num_envs, TouchdownRules(), device=device)
         self.landing_support = torch.zeros(num_envs, 2, device=device)  #: under each foot one step ago
+        #: Control steps of this rollout since an episode began, and whether one began in it.
+        self.recent = torch.zeros(num_envs, device=device)
+        self.anew = torch.zeros(num_envs, dtype=torch.bool, device=device)
         self.tally = Tally()
         self._velocity_scale = _scale(layout, "base_velocity").to(device)
         self._turning_scale = _scale(layout, "angular_velocity").to(device)
@@ -79,7 +83,11 @@ class Statistics:
         command = (layout.get(reached, "command") / self._command_scale)[:, :2]
         moving = valid & (command.norm(dim=-1) > MOVING)
         add("tracking", _over(moving, (velocity * command).sum(-1)), _over(moving, command.square().sum(-1)))
+        self.recent += 1
         self._observe_ways(transition)
+        over = transition.ended | ~valid
+        self.recent.masked_fill_(over, 0.0)
+        self.anew |= over
         add("velocity_error", _over(moving, (velocity - command).norm(dim=-1)), moving.sum())
         add("touchdowns_per_second", touchdown.sum(), valid.sum() * 2 * self.period)
         landings, safe = touchdown.sum(), touchdown & (self.landing_support > SAFE_SUPPORT)
@@ -96,7 +104,10 @@ class Statistics:
             add(f"reward/{name}", _over(valid, term), valid.sum())
 
     def _observe_ways(self, transition: Transition) -> None:
-        """How much of each part of a command is done; 1 if all of it is, 0 for standing."""
+        """How much of each part of a command is done; 1 if all of it is, 0 for standing. Who was put down in
+        motion, along its command, a moment ago has not done anything yet."""
+        lived = self.recent + torch.where(self.anew, 0.0, self.lengths)
+        counts = transition.valid & (lived >= SEASONED)
         reached, layout = transition.privileged, self.layout
         velocity = (layout.get(reached, "base_velocity") / self._velocity_scale)[:, :2]
         turning = (layout.get(reached, "angular_velocity") / self._turning_scale)[:, 2:]
@@ -104,7 +115,7 @@ class Statistics:
         command = layout.get(reached, "command") / self._command_scale
         for name, (axis, sign, least) in WAYS.items():
             asked = command[:, axis]
-            counted = transition.valid & ((asked * sign if sign else asked.abs()) > least)
+            counted = counts & ((asked * sign if sign else asked.abs()) > least)
             self.tally.add(
                 f"obeyed/{name}", _over(counted, done[:, axis] * asked), _over(counted, asked.square())
             )
@@ -127,6 +138,8 @@ class Statistics:
 
     def finish(self, rollout: Rollout) -> None:
         """Episode returns and lengths, once every stream's rewards are known."""
+        self.recent.zero_()
+        self.anew.zero_()
         for t in range(rollout.steps):
             ended = rollout.ended[t]
             count = ended.sum()

@@ -27,7 +27,7 @@ from ssr.task import saving, starts
 from ssr.task.clocks import run_down
 from ssr.task.commands import WIDE, Commands
 from ssr.task.config import TaskConfig
-from ssr.task.fitting import CANDIDATES, fit
+from ssr.task.fitting import CANDIDATES, TALLER, fit
 from ssr.task.gait import Gait
 from ssr.task.imitation import Imitation
 from ssr.task.moment import Moments
@@ -437,12 +437,17 @@ class TraversalEnv:
         some = self.config.terrain.midway_starts > 0.0 and self.config.reference_starts > 0.0
         return some and self.references is not None
 
+    @property
+    def tall(self) -> float:
+        """m; a base that is higher than this above the ground under a sole does not stand there."""
+        return self.robot.standing_height + TALLER
+
     def _fit(self, env_ids: Tensor, pose: ResetPose, onward: np.ndarray, backwards: np.ndarray) -> ResetPose:
         assert self.references is not None
         candidates = self.references.beside(self.field.type[env_ids], self._rand(env_ids, CANDIDATES))
         position, frame = pose.base_position.numpy().copy(), np.zeros(len(env_ids), np.int64)
         ground, track = self.field.arrays, self.references.track
-        fit(env_ids.numpy(), candidates.numpy(), onward, backwards, ground, track, position, frame)
+        fit(env_ids.numpy(), candidates.numpy(), onward, backwards, self.tall, ground, track, position, frame)
         fitted, frame_ = torch.from_numpy(frame >= 0), torch.from_numpy(frame).clamp(min=0)
         reference, course = self.references.at(frame_)
         self.commands.follow(env_ids[fitted], course[fitted, 0], self.field.type)

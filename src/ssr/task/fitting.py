@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from ssr.per_world import per_world, single, square
 from ssr.task.imitation import BEYOND_WEIGHT, PLACE_WEIGHT, RISE_WEIGHT, ReferenceTrack
-from ssr.terrain.edges_near import DEEP, REACH, edges_near
-from ssr.terrain.field import FieldArrays
+from ssr.terrain.edges_near import REACH, edges_near
+from ssr.terrain.field import PIT, FieldArrays
 from ssr.terrain.heights import height_over
 from ssr.terrain.tile import ABYSS
 
 CANDIDATES = 48  #: frames looked at for each place
 LIKE = 0.5  #: surroundings less alike (the squared distance that `nearest` takes) are left alone
 CLEARANCE = 0.01  #: m between soles and ground
+TALLER = 0.2  #: m above the standing height is no base of somebody who stands there
 
 
-@per_world(None, None, None, FieldArrays, ReferenceTrack)
-def fit(candidates, onward, backwards, tile, reference, position, frame, i, k):
+@per_world(None, None, None, None, FieldArrays, ReferenceTrack)
+def fit(candidates, onward, backwards, tall, tile, reference, position, frame, i, k):
     """The frame (m,) that a world begins in and its position (m, 3), or -1, and its position as it was.
 
     candidates (m, c): frames; onward (m,): how far between the tile's start and the middle of its obstacles
-    it is to begin, 0: not there.
+    it is to begin, 0: not there; tall: m, a base higher than this above a sole's ground does not stand on it.
     """
     frame[k] = -1
     if onward[k] > 0.0 and not backwards[k]:
@@ -50,16 +51,18 @@ def fit(candidates, onward, backwards, tile, reference, position, frame, i, k):
                 if apart < least:
                     best, least, place = f, float(apart), float(there)
         if best >= 0:
-            frame[k] = best
-            # A sole above a pit says nothing of how high the base is.
-            deepest = min(reference.over[best, 0], reference.over[best, 1]) + 0.9 * DEEP
             height = float(ABYSS)
+            safe = True
             for s in range(2):
-                if reference.over[best, s] <= deepest:
+                if reference.over[best, s] < tall:  # one above a pit says nothing of how high the base is
                     sole = reference.soles[best, s]
                     ground = height_over(
                         tile.facets, tile.facet_count[i], i, single(place + sole[0]), single(y + sole[1])
                     )
                     height = max(height, ground + reference.over[best, s])
-            position[k, 0] = place
-            position[k, 2] = height + CLEARANCE
+                    if int(tile.has_pits[i]) != 0 and ground <= -PIT:
+                        safe = False
+            if safe and height > 0.5 * ABYSS:
+                frame[k] = best
+                position[k, 0] = place
+                position[k, 2] = height + CLEARANCE

@@ -221,7 +221,8 @@ class ResidentEnv(TraversalEnv):
         position = pose.base_position.clone()
         frame = torch.zeros(self.num_envs, dtype=torch.int32, device=self.device)
         ground, track = self.field.tensors, references.there
-        fit(self.gait.everywhere, candidates, onward, backwards, ground, track, position, frame)
+        everywhere = self.gait.everywhere
+        fit(everywhere, candidates, onward, backwards, self.tall, ground, track, position, frame)
         fitted = frame >= 0
         reference, course = references.at(frame.clamp(min=0).long())
         self.commands.follow(chosen & fitted, course[:, 0].contiguous(), self.field.type)

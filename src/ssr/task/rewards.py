@@ -19,7 +19,9 @@ from ssr.robots.spec import RobotSpec
 
 IMITATION_SPREAD = 0.04  #: rad², mean squared distance at which following the reference pays 1/e
 ARM = 0.5  #: m; a turn of 1 rad/s counts as much as so many m/s
-LEAST_ASKED = 0.1  #: m/s; where less is asked for nobody gets ahead
+#: Times what is asked for may be lost at once, so that to drift and snap back pays nothing.
+BACKWARD = 4.0
+LEAST_ASKED = 0.07  #: m/s; where less is asked for nobody gets ahead
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
 
@@ -231,8 +233,8 @@ def feet_lateral_distance(m, limits, c, i):
 
 @row
 def progress(m, limits, c, i):
-    """How much of the command is done, each of its three parts clipped to ±1 of what is asked for and
-    counted by its square, turns by `ARM`; nothing where standing is asked for."""
+    """How much of the command is done, each of its three parts no more than what is asked for and counted by
+    its square, turns by `ARM`; nothing where standing is asked for."""
     done = float(0.0)
     asked = float(0.0)
     for axis in range(3):
@@ -241,7 +243,7 @@ def progress(m, limits, c, i):
         counts = square(ARM * part) if axis == 2 else square(part)
         asked += counts
         if part != 0.0:
-            done += counts * min(max(made / part, -1.0), 1.0)
+            done += counts * min(max(made / part, -BACKWARD), 1.0)
     return done / asked if asked > square(LEAST_ASKED) else 0.0
 
 
