@@ -8,11 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssr import rotation
 from ssr.kept import kept
-from ssr.motion import ground
 from ssr.motion.clip import Clip
 from ssr.motion.dataset import FLAT, OWN, TABLE_11, MotionDataset, StartStates
+from ssr.motion.frames import soles_beside_base
 from ssr.motion.speeds import commanded
 from ssr.physics.simulator import ResetPose
 from ssr.task.commands import ZERO_THRESHOLD
@@ -146,21 +145,12 @@ def _surroundings(motion: MotionDataset) -> tuple[np.ndarray, ...]:
     for clip in motion.clips:
         along = _edges_along(clip)
         for copy in (clip, clip.mirrored(motion.robot)) if mirrors else (clip,):
-            at, height = _soles(copy)
+            at, height = soles_beside_base(copy)
             edges.append(along)
             soles.append(at)
             over.append(height)
             usable.append(np.full(clip.frames, clip.synthetic or clip.column in FLAT))
     return tuple(map(np.concatenate, (edges, soles, over, usable)))
-
-
-def _soles(clip: Clip) -> tuple[np.ndarray, np.ndarray]:
-    """Sole centres (T, 2, 2) ahead and to the left of the base, which is (T, 2) m above the ground there."""
-    turned = rotation.rotate(clip.base_quaternion[:, None], clip.foot_position)
-    under = ground.height(clip.boxes, (clip.base_position[:, None] + turned)[..., :2])
-    heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
-    ahead = rotation.rotate(heading[:, None], turned)[..., :2]
-    return ahead.astype(np.float32), (clip.base_position[:, 2:] - under).astype(np.float32)
 
 
 def _edges_along(clip: Clip) -> np.ndarray:

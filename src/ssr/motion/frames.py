@@ -69,3 +69,12 @@ def support_height(clip: Clip) -> np.ndarray:
     soles = clip.base_position[:, None] + rotation.rotate(clip.base_quaternion[:, None], clip.foot_position)
     under = ground.height(clip.boxes, soles[..., :2])
     return clip.base_position[:, 2] - under.max(1)
+
+
+def soles_beside_base(clip: Clip) -> tuple[np.ndarray, np.ndarray]:
+    """Sole centres (T, 2, 2) ahead and to the left of the base, which is (T, 2) m above the ground there."""
+    turned = rotation.rotate(clip.base_quaternion[:, None], clip.foot_position)
+    under = ground.height(clip.boxes, (clip.base_position[:, None] + turned)[..., :2])
+    heading = rotation.about(rotation.Z, -rotation.yaw(clip.base_quaternion))
+    ahead = rotation.rotate(heading[:, None], turned)[..., :2]
+    return ahead.astype(np.float32), (clip.base_position[:, 2:] - under).astype(np.float32)
