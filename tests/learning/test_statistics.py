@@ -6,7 +6,8 @@ import pytest
 import torch
 from toy import ToyWalker
 
-from ssr.learning.statistics import SEASONED, Statistics
+from ssr.learning.edge_sight import SEASONED
+from ssr.learning.statistics import Statistics
 from ssr.terrain.settings import TERRAIN_TYPES
 
 

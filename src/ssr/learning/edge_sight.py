@@ -25,7 +25,7 @@ from ssr.terrain.settings import STAIRS, TERRAIN_TYPES
 SHOWN = (*TERRAIN_TYPES, "stairs/up", "stairs/down")
 FLAT = 1e-3  #: root mean square of a sawtooth, in units of the map, below which there is none
 STRIDE = 6  #: control steps from one sample of a rollout to the next
-SEASONED = 100  #: control steps into an episode from which its maps count
+SEASONED = 100  #: control steps into an episode from which it tells how a robot sees and obeys
 
 
 @cache

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ssr.learning.by_terrain import TerrainSums
 from ssr.learning.devices import fetched
+from ssr.learning.edge_sight import SEASONED
 from ssr.learning.ranks import ALONE, Ranks
 from ssr.learning.rollout import Rollout
 from ssr.symmetry.layout import Layout
@@ -20,7 +21,6 @@ from ssr.terrain.settings import TERRAIN_TYPES
 
 SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
 TABLE_6 = tuple(f.name for f in fields(RewardConfig))  #: rows of the paper
-SEASONED = 100  #: control steps into an episode from which it tells how commands are obeyed
 MOVING = 0.3  #: m/s: slower commands say little about tracking
 #: Parts of a command: which of its three numbers, sign (0: either), and the least that counts, m/s or rad/s.
 WAYS = {"ahead": (0, 1, 0.2), "back": (0, -1, 0.2), "aside": (1, 0, 0.15), "turn": (2, 0, 0.3)}

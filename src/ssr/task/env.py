@@ -448,8 +448,8 @@ class TraversalEnv:
         position, frame = pose.base_position.numpy().copy(), np.zeros(len(env_ids), np.int64)
         ground, track = self.field.arrays, self.references.track
         fit(env_ids.numpy(), candidates.numpy(), onward, backwards, self.tall, ground, track, position, frame)
-        fitted, frame_ = torch.from_numpy(frame >= 0), torch.from_numpy(frame).clamp(min=0)
-        reference, course = self.references.at(frame_)
+        fitted = torch.from_numpy(frame >= 0)
+        reference, course = self.references.at(torch.from_numpy(frame).clamp(min=0))
         self.commands.follow(env_ids[fitted], course[fitted, 0], self.field.type)
         reference = replace(reference, base_position=torch.from_numpy(position))
         return starts.choose(fitted, reference, pose)

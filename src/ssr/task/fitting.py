@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ssr.per_world import per_world, single, square
 from ssr.task.imitation import BEYOND_WEIGHT, PLACE_WEIGHT, RISE_WEIGHT, ReferenceTrack
+from ssr.task.starts import CLEARANCE
 from ssr.terrain.edges_near import REACH, edges_near
 from ssr.terrain.field import PIT, FieldArrays
 from ssr.terrain.heights import height_over
@@ -15,7 +16,6 @@ from ssr.terrain.tile import ABYSS
 
 CANDIDATES = 48  #: frames looked at for each place
 LIKE = 0.5  #: surroundings less alike (the squared distance that `nearest` takes) are left alone
-CLEARANCE = 0.01  #: m between soles and ground
 TALLER = 0.2  #: m above the standing height is no base of somebody who stands there
 
 
