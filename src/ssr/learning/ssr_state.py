@@ -32,6 +32,7 @@ def full(algorithm: SSR) -> dict[str, Any]:
         "networks": algorithm.networks.state_dict(),
         "ppo": algorithm.ppo.optimizer.state_dict(),
         "encoder": algorithm.encoder.optimizer.state_dict(),
+        "encoder_newest": algorithm.encoder.newest,
         "footsteps": algorithm.footsteps.state_dict(),
         "schedule": algorithm.schedule.state_dict(),
         "statistics": algorithm.statistics.state_dict(),
@@ -53,6 +54,7 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
     algorithm.networks.load_state_dict(state["networks"])
     algorithm.ppo.optimizer.load_state_dict(state["ppo"])
     algorithm.encoder.optimizer.load_state_dict(state["encoder"])
+    algorithm.encoder.newest.copy_(state["encoder_newest"])
     algorithm.footsteps.load_state_dict(state["footsteps"])
     algorithm.schedule.load_state_dict(state["schedule"])
     algorithm.statistics.load_state_dict(state["statistics"])
@@ -96,6 +98,7 @@ def small(algorithm: SSR) -> dict[str, Any]:
 
 def load_small(algorithm: SSR, state: Mapping[str, Any], *, moments: bool) -> None:
     algorithm.networks.load_state_dict(state["networks"])
+    algorithm.encoder.newest.copy_(algorithm.encoder.optimizer.values)
     if moments:
         for name, optimizer in optimizers(algorithm).items():
             optimizer.load_state_dict(state["optimizers"][name])
