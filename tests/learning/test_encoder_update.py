@@ -154,3 +154,37 @@ def test_an_estimator_learns_beside_an_encoder_that_stays(tiny):
     for old, new in ((before, trainer.optimizer.values), *((moments[k], now[k]) for k in ("mean", "square"))):
         assert torch.equal(old[:-estimator], new[:-estimator])
         assert not torch.equal(old[-estimator:], new[-estimator:])
+
+
+def test_weights_that_act_follow_those_that_learn(tiny):
+    """Those that learn go their way, whatever acts; those that act go a share of it."""
+    found = {}
+    for kept in (0.0, 0.75):
+        config = replace(tiny, encoder=replace(tiny.encoder, average=kept))
+        env, algorithm = learner(config)
+        collect(env, algorithm)
+        torch.manual_seed(5)
+        before = algorithm.encoder.optimizer.values.clone()
+        algorithm.encoder.update(algorithm.rollout, algorithm.memories)
+        found[kept] = (before, algorithm.encoder.optimizer.learning, algorithm.encoder.optimizer.values)
+    before, newest, acting = found[0.75]
+    assert torch.equal(newest, found[0.0][2])
+    assert not torch.equal(newest, before)
+    torch.testing.assert_close(acting, before + 0.25 * (newest - before))
+
+
+def test_weights_that_learn_are_saved_beside_those_that_act(tiny):
+    config = replace(tiny, encoder=replace(tiny.encoder, average=0.9))
+    env, algorithm = learner(config)
+    collect(env, algorithm)
+    algorithm.update(0.0)
+    state = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in algorithm.state_dict().items()}
+    small = algorithm.small_state()
+    again = learner(config)[1]
+    again.load_state_dict(state)
+    mine, its = algorithm.encoder.optimizer, again.encoder.optimizer
+    assert torch.equal(its.learning, mine.learning) and torch.equal(its.values, mine.values)
+    assert not torch.equal(its.learning, its.values)
+    for moments in (True, False):
+        again.load_small_state(small, moments=moments)
+        assert torch.equal(its.learning, mine.values)

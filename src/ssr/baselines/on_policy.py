@@ -277,6 +277,8 @@ class OnPolicy(ABC):
         if self.average is None or averaged.keys() != self.average.weights.keys():
             # Of networks that learn no more: what would have been shipped is what goes on.
             self.networks.load_state_dict(averaged, strict=False)
+        for optimizer in self.optimizers().values():
+            optimizer.learn_from_here()
         if self.average is not None:
             self.average.restart()
             if averaged.keys() == self.average.weights.keys():

@@ -133,6 +133,7 @@ class PIM(OnPolicy):
             {name: getattr(networks, name) for name in ("encoder", "target", "prototypes")},
             learning_rate=config.encoder.learning_rate,
             max_gradient_norm=MAX_GRADIENT,
+            average=config.encoder.average,
             ranks=ranks,
         )
         shape = (config.ppo.steps, num_envs, HeightSensor.SIZE)
@@ -213,10 +214,11 @@ class PIM(OnPolicy):
         reached = torch.cat((rollout.next_proprioception, self.heights_reached), -1).flatten(0, 1)
         whole = (rollout.valid & ~rollout.ended).flatten().nonzero().squeeze(1)
         totals = torch.zeros(3, device=heights.device)
-        for _ in range(config.epochs):
-            order = whole[torch.randperm(len(whole), device=whole.device)]
-            for index in order.tensor_split(config.minibatches):
-                totals += self._step(history[index], heights[index], velocity[index], reached[index])
+        with self.model.newest():
+            for _ in range(config.epochs):
+                order = whole[torch.randperm(len(whole), device=whole.device)]
+                for index in order.tensor_split(config.minibatches):
+                    totals += self._step(history[index], heights[index], velocity[index], reached[index])
         names = ("pim/velocity", "pim/swap", "pim/prototypes_used")
         means = self.model.settle(totals / (config.epochs * config.minibatches))
         return dict(zip(names, means, strict=True))

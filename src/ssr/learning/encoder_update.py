@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -158,9 +156,9 @@ class EncoderTrainer:
             {"encoder": networks.encoder, "decoders": networks.decoders, "estimator": networks.estimator},
             learning_rate=config.learning_rate,
             max_gradient_norm=optimizer.max_gradient_norm,
+            average=config.average,
             ranks=ranks,
         )
-        self.newest = self.optimizer.values.clone()  #: weights that learn; those that act follow them
 
     @property
     def blind(self) -> bool:
@@ -175,7 +173,7 @@ class EncoderTrainer:
         hidden, *mirrored = memories
         device, parts = memories.device, self.config.minibatches
         totals = torch.zeros(len(self.weights) + 1, device=device)
-        with self._learning():
+        with self.optimizer.newest():
             for _ in range(self.config.epochs):
                 split = torch.randperm(rollout.num_envs, device=device).tensor_split(parts)
                 for worlds, seen in zip(split, rollout.camera.shared_out(split), strict=True):
@@ -193,20 +191,6 @@ class EncoderTrainer:
             **{f"encoder_share/{name}": value / total for name, value in weighted.items()},
             "active_latents": active,
         }
-
-    @contextmanager
-    def _learning(self) -> Iterator[None]:
-        """The newest weights learn within; afterwards those that act have gone a part of the way to them.
-
-        An iteration's update moved the actor's mean action by a KL of 0.4 to 0.8, thirty times what PPO may:
-        it had to learn anew, each time, what its inputs mean.
-        """
-        values = self.optimizer.values
-        acting = values.clone()
-        values.copy_(self.newest)
-        yield
-        self.newest.copy_(values)
-        values.copy_(torch.lerp(self.newest, acting, self.config.average))
 
     def _step(self, batch: Sequences) -> Tensor:
         if self.blind:

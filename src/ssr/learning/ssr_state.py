@@ -32,7 +32,6 @@ def full(algorithm: SSR) -> dict[str, Any]:
         "networks": algorithm.networks.state_dict(),
         "ppo": algorithm.ppo.optimizer.state_dict(),
         "encoder": algorithm.encoder.optimizer.state_dict(),
-        "encoder_newest": algorithm.encoder.newest,
         "footsteps": algorithm.footsteps.state_dict(),
         "schedule": algorithm.schedule.state_dict(),
         "statistics": algorithm.statistics.state_dict(),
@@ -54,7 +53,6 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
     algorithm.networks.load_state_dict(state["networks"])
     algorithm.ppo.optimizer.load_state_dict(state["ppo"])
     algorithm.encoder.optimizer.load_state_dict(state["encoder"])
-    algorithm.encoder.newest.copy_(state["encoder_newest"])
     algorithm.footsteps.load_state_dict(state["footsteps"])
     algorithm.schedule.load_state_dict(state["schedule"])
     algorithm.statistics.load_state_dict(state["statistics"])
@@ -70,8 +68,9 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
 
 
 def small_moments(optimizer: FlatAdam) -> dict[str, Any]:
-    """Adam's state with its moments in bfloat16."""
+    """Adam's state with its moments in bfloat16, without weights that learn apart from those that act."""
     state = optimizer.state_dict()
+    state.pop("learning", None)
     return state | {k: state[k].to(torch.bfloat16) for k in MOMENTS}  # type: ignore[attr-defined]
 
 
@@ -98,9 +97,9 @@ def small(algorithm: SSR) -> dict[str, Any]:
 
 def load_small(algorithm: SSR, state: Mapping[str, Any], *, moments: bool) -> None:
     algorithm.networks.load_state_dict(state["networks"])
-    algorithm.encoder.newest.copy_(algorithm.encoder.optimizer.values)
-    if moments:
-        for name, optimizer in optimizers(algorithm).items():
+    for name, optimizer in optimizers(algorithm).items():
+        optimizer.learn_from_here()
+        if moments:
             optimizer.load_state_dict(state["optimizers"][name])
     algorithm.schedule.load_state_dict(state["schedule"])
     if algorithm.imagination is not None and "imagination" in state:
