@@ -1,8 +1,8 @@
 """What a robot's motors must be told to do a clip: joint targets by inverse dynamics.
 
 A joint that is told where to be in a moment lags behind, and a leg that bears the robot gives way. Told what
-its accelerations, its weight and the ground ask of it as well, X2 does a planned walk with an error of 0.03 rad
-instead of 0.08 over the first 0.3 s, and stays up twice as long with nobody to balance it.
+its accelerations, its weight and the ground ask of it as well, X2 does a planned walk with an error of 0.03
+rad instead of 0.08 over the first 0.3 s, and stays up twice as long with nobody to balance it.
 """
 
 from __future__ import annotations
