@@ -145,6 +145,19 @@ class RobotSpec:
         return np.array([getattr(j, field) for j in self.joints], dtype=np.float64)
 
     @cached_property
+    def leg_joints(self) -> np.ndarray:
+        """(2, J) bool: the policy joints between the base and the right foot, and the left one."""
+        spec = self.build()
+        legs = []
+        for foot in self.foot_links:
+            body, above = spec.body(foot), set()
+            while body.name != self.base_link:
+                above |= {joint.name for joint in body.joints}
+                body = body.parent
+            legs.append([name in above for name in self.joint_names])
+        return np.array(legs)
+
+    @cached_property
     def joint_mirror(self) -> Mirror:
         """F: the joint-block reflection of Appendix B.1."""
         return Mirror(

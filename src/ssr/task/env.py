@@ -119,6 +119,7 @@ class TraversalEnv:
         self.default, self.action_scale = values("default"), values("action_scale")
         self.kp, self.kd = values("kp"), values("kd")
         self.limits = limits_of(self.robot)
+        self._legs = torch.from_numpy(self.robot.leg_joints).to(self.device)
 
     def _allocate(self) -> None:
         n, joints = self.num_envs, len(self.robot.joints)
@@ -270,7 +271,12 @@ class TraversalEnv:
     def _guide(self) -> Tensor:
         if not self.imitates:
             return torch.zeros(self.num_envs, 0)
-        return torch.from_numpy((self.imitation.arrays.soon - self.default) / self.action_scale)
+        towards = torch.from_numpy((self.imitation.arrays.soon - self.default) / self.action_scale)
+        return towards.masked_fill_(self._bearing(torch.from_numpy(self.gait.arrays.contact)), torch.nan)
+
+    def _bearing(self, contact: Tensor) -> Tensor:
+        """(n, J) bool: joints of legs whose feet touch the ground, contact (n, 2)."""
+        return (contact.unsqueeze(-1) & self._legs).any(1)
 
     def _scan(self) -> Tensor:
         if not self.scanning:

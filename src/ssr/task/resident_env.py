@@ -244,7 +244,8 @@ class ResidentEnv(TraversalEnv):
     def _guide(self) -> Tensor:
         if not self.imitates:
             return torch.zeros(self.num_envs, 0, device=self.device)
-        return (self.imitation.soon - self.default) / self.action_scale
+        towards = (self.imitation.soon - self.default) / self.action_scale
+        return towards.masked_fill(self._bearing(self.gait.contact), torch.nan)
 
     def _scan(self) -> Tensor:
         if not self.scanning:
