@@ -96,8 +96,9 @@ def ranges() -> commands.Ranges:
     speed, heading = commands.table_4(CommandConfig())
     free = np.array([[-0.5, 1.0], [-0.3, 0.3], [-1.0, 1.0]], np.float32)
     return commands.Ranges(
-        speed=speed, heading=heading, free=free, slowest=0.2, straightness=0.7, still_share=0.2
-    )
+        speed=speed, heading=heading, free=free, slowest=0.2, straightness=0.7, still_share=0.2,
+        alone_share=0.4,
+    )  # fmt: skip
 
 
 def test_who_walks_backwards_or_fast() -> None:

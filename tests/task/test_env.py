@@ -360,6 +360,17 @@ def test_some_episodes_roam_the_apron_and_end_for_standing_still() -> None:
     assert ended[0] and not ended[2]
 
 
+def test_some_commands_ask_for_one_thing_alone() -> None:
+    commands = CommandConfig(roaming_fraction=1.0, alone_fraction=0.5, zero_fraction=0.0)
+    terrain = TerrainConfig(kinds=("flat",))
+    env = make(400, config=TaskConfig(commands=commands, terrain=terrain, reference_starts=0.0))
+    env.reset()
+    asked = env.commands.free != 0.0
+    alone = asked.sum(1) == 1
+    assert asked[~alone].all() and 0.4 < alone.float().mean() < 0.6
+    assert (asked[alone].sum(0) > 40).all(), "each of the three"
+
+
 def test_lasting_progress_is_all_that_stays_beyond_table_6() -> None:
     paid = lambda **weights: weights_of(RewardConfig(), BootstrapConfig(**weights), 0.0).values
     beyond = np.flatnonzero(paid(progress=2.0, imitation=3.0, lasting_progress=0.5) != paid())

@@ -68,6 +68,7 @@ class Ranges(NamedTuple):
     slowest: float  #: m/s asked for at least
     straightness: float  #: share of the heading range
     still_share: float
+    alone_share: float
 
 
 class Steering(NamedTuple):
@@ -166,6 +167,7 @@ class Commands(NamedTensors):
             slowest=(1 - self.breadth) * BRISK,
             straightness=max(self.breadth, STRAIGHT),
             still_share=c.zero_fraction * self.breadth,
+            alone_share=c.alone_fraction,
         )
         ask(self.given(worlds), self.given(terrain_type), draws, ranges, self.arrays)
 
@@ -250,9 +252,12 @@ def ask(terrain_type, drawn, within, own, i, k):
     right = within.heading[kind, 1]
     share = ONWARD if fast else within.straightness
     own.heading[i] = (left + (right - left) * drawn.heading[k]) * share
+    alone = drawn.speed[k] < within.alone_share  # a draw that counts on the tile only
     for axis in range(3):
         least = within.free[axis, 0]
         own.free[i, axis] = least + (within.free[axis, 1] - least) * drawn.free[k, axis]
+        if alone and int(3.0 * drawn.speed[k] / within.alone_share) != axis:
+            own.free[i, axis] = 0.0
     own.still[i] = drawn.still[k] < within.still_share and not fast
     own.steps_left[i] = drawn.steps[k]
 
