@@ -206,6 +206,24 @@ def test_the_task_shows_the_way_only_while_the_bootstrap_pays_for_it(references:
     assert "imitation" not in env.step(hold).terms
 
 
+def test_legs_that_bear_the_robot_are_shown_nothing(references: ReferenceStarts) -> None:
+    """Pulled to what a robot in step needs, they cannot balance one that is out of step."""
+    base = TaskConfig(terrain=TerrainConfig(kinds=("flat",)), reference_starts=1.0)
+    config = replace(base, bootstrap=replace(base.bootstrap, imitation=1.0))
+    env = TraversalEnv(load("x2"), 16, config, seed=2, threads=1, references=references)
+    env.reset()
+    for _ in range(8):
+        towards = (env.imitation.arrays.soon - env.default) / env.action_scale
+        contact = env.step(torch.from_numpy(towards)).feet.contact
+    assert contact.any() and not contact.all()
+    shown = ~env.observation().guide.isnan()
+    names = env.robot.joint_names
+    for side, name in enumerate(("right", "left")):
+        knee, shoulder = names.index(f"{name}_knee_joint"), names.index(f"{name}_shoulder_pitch_joint")
+        assert torch.equal(shown[:, knee], ~contact[:, side])
+        assert shown[:, shoulder].all()
+
+
 def test_what_is_shown_keeps_the_robot_up_and_on_its_way(references: ReferenceStarts) -> None:
     """Nobody balances: told to do what the reference does, and told where its joints are a moment later."""
     base = TaskConfig(terrain=TerrainConfig(kinds=("flat",)), reference_starts=1.0)
