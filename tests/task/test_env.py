@@ -11,6 +11,7 @@ from ssr.errors import UserError
 from ssr.physics.world import PhysicsConfig
 from ssr.robots import load
 from ssr.symmetry.layout import POLAR, apply
+from ssr.task.commands import ZERO_THRESHOLD
 from ssr.task.config import (
     BootstrapConfig,
     CommandConfig,
@@ -369,6 +370,7 @@ def test_some_commands_ask_for_one_thing_alone() -> None:
     alone = asked.sum(1) == 1
     assert asked[~alone].all() and 0.4 < alone.float().mean() < 0.6
     assert (asked[alone].sum(0) > 40).all(), "each of the three"
+    assert (env.commands.free[alone].norm(dim=1) > ZERO_THRESHOLD).all(), "none of them asks to stand"
 
 
 def test_lasting_progress_is_all_that_stays_beyond_table_6() -> None:

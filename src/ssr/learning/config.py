@@ -54,8 +54,8 @@ class PPOConfig:
     certain_latents: bool = False  #: the actor learns from the mean of z^p instead of a sample
     bfloat16: bool = False  #: matrix products of actor and critics
     guidance: Annotated[float, Within(0.0, 100.0)] = 0.0
-    """Weight of the actor's squared distance from actions that do the reference motion, while the bootstrap
-    is on and pays for imitation."""
+    """Weight of the actor's squared distance from actions that head for the reference motion, of joints that
+    do not bear the robot, while the bootstrap is on and pays for imitation."""
 
 
 @settings("encoder")

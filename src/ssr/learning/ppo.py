@@ -44,7 +44,7 @@ class Batch:
     returns: Tensor  #: (k, b)
     advantage: Tensor  #: (b,) of all streams together, see `prepare`
     weight: Tensor  #: (b,) 0 masks a sample
-    guide: Tensor  #: (b, A) actions that do the reference motion; not a number where nothing is shown
+    guide: Tensor  #: (b, A) actions towards reference motion; not a number where nothing is shown
     gain: Tensor  #: (k, b) advantage of each stream as it goes into `advantage`, without its weight
 
     @property

@@ -11,7 +11,6 @@ from torch import Tensor
 from ssr.kept import kept
 from ssr.motion.clip import Clip
 from ssr.motion.dataset import FLAT, OWN, TABLE_11, MotionDataset, StartStates
-from ssr.motion.driving import Driver
 from ssr.motion.frames import soles_beside_base
 from ssr.motion.speeds import commanded
 from ssr.physics.simulator import ResetPose
@@ -74,7 +73,6 @@ class ReferenceStarts:
         return ReferenceTrack(
             position=states.joint_position.numpy(),
             velocity=states.joint_velocity.numpy(),
-            target=_targets(motion),
             course=states.course.numpy(),
             edges=edges,
             soles=soles,
@@ -143,7 +141,7 @@ def _surroundings(motion: MotionDataset) -> tuple[np.ndarray, ...]:
     """Of every frame (N, …): `edges_near` the base, soles and their ground as in `ReferenceTrack`, and
     whether its soles lie as a robot's should."""
     edges, soles, over, usable = [], [], [], []
-    mirrors = _mirrors(motion)
+    mirrors = len(motion.frames) > sum(clip.frames for clip in motion.clips)
     for clip in motion.clips:
         along = _edges_along(clip)
         for copy in (clip, clip.mirrored(motion.robot)) if mirrors else (clip,):
@@ -153,22 +151,6 @@ def _surroundings(motion: MotionDataset) -> tuple[np.ndarray, ...]:
             over.append(height)
             usable.append(np.full(clip.frames, clip.synthetic or clip.column in FLAT))
     return tuple(map(np.concatenate, (edges, soles, over, usable)))
-
-
-def _targets(motion: MotionDataset) -> np.ndarray:
-    """(N, J) joint targets of every frame, in rad."""
-    driver, rule = Driver(motion.robot), motion.robot.joint_mirror
-    out = []
-    for clip in motion.clips:
-        out.append(targets := driver.targets(clip).astype(np.float32))
-        if _mirrors(motion):
-            out.append(targets[:, list(rule.source)] * np.array(rule.sign, np.float32))
-    return np.concatenate(out)
-
-
-def _mirrors(motion: MotionDataset) -> bool:
-    """Whether every clip is followed by its mirror image."""
-    return len(motion.frames) > sum(clip.frames for clip in motion.clips)
 
 
 def _edges_along(clip: Clip) -> np.ndarray:

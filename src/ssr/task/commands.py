@@ -255,9 +255,15 @@ def ask(terrain_type, drawn, within, own, i, k):
     alone = drawn.speed[k] < within.alone_share  # a draw that counts on the tile only
     for axis in range(3):
         least = within.free[axis, 0]
-        own.free[i, axis] = least + (within.free[axis, 1] - least) * drawn.free[k, axis]
-        if alone and int(3.0 * drawn.speed[k] / within.alone_share) != axis:
-            own.free[i, axis] = 0.0
+        most = within.free[axis, 1]
+        part = least + (most - least) * drawn.free[k, axis]
+        if alone:
+            bound = most if part > 0.0 else -least
+            if int(3.0 * drawn.speed[k] / within.alone_share) != axis:
+                part = float(0.0)
+            elif bound > ZERO_THRESHOLD:  # less would ask to stand
+                part += (1.0 - abs(part) / bound) * (ZERO_THRESHOLD if part > 0.0 else -ZERO_THRESHOLD)
+        own.free[i, axis] = part
     own.still[i] = drawn.still[k] < within.still_share and not fast
     own.steps_left[i] = drawn.steps[k]
 
