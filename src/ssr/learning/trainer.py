@@ -252,9 +252,9 @@ class Trainer:
         self.env.reset()
         for k, name in enumerate(TERRAIN_TYPES):
             worlds = (self.env.field.type == k).nonzero().squeeze(1)
-            known = levels.get(name) or [self.config.task.terrain.first_level]
-            pick = torch.randint(len(known), (len(worlds),))
-            self.env.levels[worlds] = torch.tensor(known)[pick].to(self.env.levels)
+            if known := levels.get(name):  # the others begin at the first level
+                pick = torch.randint(len(known), (len(worlds),))
+                self.env.levels[worlds] = torch.tensor(known)[pick].to(self.env.levels)
         self.observation = self.env.reset()
 
 
