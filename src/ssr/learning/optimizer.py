@@ -140,9 +140,11 @@ class FlatAdam:
             return
         acting = self.values.clone()
         self.values.copy_(self.learning)
-        yield
-        self.learning.copy_(self.values)
-        self.values.lerp_(acting, self.average)
+        try:
+            yield
+        finally:
+            self.learning.copy_(self.values)
+            self.values.lerp_(acting, self.average)
 
     def learn_from_here(self) -> None:
         """The weights that learn are those that act, which have been loaded."""
