@@ -259,7 +259,8 @@ def ask(terrain_type, drawn, within, own, i, k):
         part = least + (most - least) * drawn.free[k, axis]
         if alone:
             bound = most if part > 0.0 else -least
-            if int(3.0 * drawn.speed[k] / within.alone_share) != axis:
+            asked = int(4.0 * drawn.speed[k] / within.alone_share)  # 3: obliquely
+            if asked != axis and (asked < 3 or axis == 2):
                 part = float(0.0)
             elif bound > ZERO_THRESHOLD:  # less would ask to stand
                 part += (1.0 - abs(part) / bound) * (ZERO_THRESHOLD if part > 0.0 else -ZERO_THRESHOLD)
