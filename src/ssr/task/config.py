@@ -31,8 +31,8 @@ class CommandConfig:
     """Share of episodes on flat ground and slopes that begin on the apron, with the commands of Table 5; like
     the rest of Table 4, a beginner meets less of them."""
     alone_fraction: Share = 0.0
-    """Share of the commands of Table 5 that ask for one thing alone: to go ahead or back, aside, obliquely, or
-    to turn."""
+    """Share of the commands of Table 5 that ask for one thing alone: going ahead or back, aside, obliquely,
+    or a turn."""
     fast_fraction: Share = 0.0
     """Share of episodes that ask for a fast walk straight on for as long as they stay on the tile; like the
     rest of Table 4, a beginner meets less of them."""
