@@ -16,6 +16,7 @@ from ssr.evaluation.hike.log import load
 from ssr.evaluation.hike.stream import WORLD
 from ssr.evaluation.hike.walk import Hike, Walker, folder_of
 from ssr.physics.mujoco_engine import MujocoSimulator
+from ssr.pictures.offscreen import working_backend
 from ssr.terrain.field import TerrainField
 from ssr.terrain.route import Route, moved
 
@@ -114,7 +115,9 @@ def test_who_falls_is_put_up_again_and_carried_in_the_end(tmp_path: Path) -> Non
 
 
 def test_the_command_writes_its_page(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["course", "scripted:fall", "--length", "12", "--no-strip", "--out", str(tmp_path)]) == 0
+    assert main(["course", "scripted:fall", "--length", "12", "--out", str(tmp_path)]) == 0
+    drawn = working_backend() is not None
+    assert (folder_of(tmp_path, 0) / "strip.png").is_file() == drawn, "of ground without an end"
     assert "first fall" in (tmp_path / "course.html").read_text()
     log = load(folder_of(tmp_path, 0))
     assert log is not None and log.finished and log.count("fall") >= 1

@@ -22,6 +22,7 @@ APART = 0.001  #: m between the cut sides of one box and the next
 ROBOT_HEIGHT, ROBOT_RADIUS = 1.2, 0.15  #: of the upright capsule that marks the start and gives the scale
 RENDER_SIZE = (1400, 560)
 LIFT = 0.003  #: m above the ground, of lines
+IN_SIGHT = 40.0  #: m from the start, up to which an onlooker is chosen: the ground of a route has no end
 PIT = 0.2  #: m below the start, from which on ground counts as one
 RULED = 0.9  #: m; on smaller surfaces a ruling would only confuse
 EDGE, RULING = (0.12, 0.15, 0.19, 1.0), (0.80, 0.82, 0.85, 1.0)
@@ -124,7 +125,8 @@ def seen_from(tile: Tile) -> float:
     from its far end; along a gap, whose floor is hidden from everybody else."""
     if tile.end_height < 0:
         return 125.0
-    sunk = tile.heights(np.stack([_sample(tile), np.zeros_like(_sample(tile))], axis=-1)).min() < -PIT
+    x = np.arange(-CROP_BEFORE, min(tile.length + CROP_BEHIND, IN_SIGHT), 0.005)
+    sunk = tile.heights(np.stack([x, np.zeros_like(x)], axis=-1)).min() < -PIT
     return 80.0 if sunk else 55.0
 
 
