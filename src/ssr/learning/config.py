@@ -68,7 +68,7 @@ class EncoderConfig:
     learning_rate: Annotated[float, Within(0.0, 1.0)] = 5e-4
     divergence: Annotated[float, Within(0.0, 1000.0)] = 1.0  #: weight of the VAE's KL
     average: Annotated[float, Within(0.0, 0.9999)] = 0.0
-    """The weights that act follow those that learn: the share of them kept per iteration."""
+    """The weights that act, of SSR and PIM, follow those that learn: the share of them kept per iteration."""
     edges: Annotated[float, Within(0.0, 1000.0)] = 0.0
     """Weight, besides the base map's, of that map's error without its ramp: of treads, gaps and blocks."""
 

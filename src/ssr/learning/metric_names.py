@@ -60,7 +60,7 @@ METRICS: dict[str, str] = {
     "entropy": "of the policy, nats",
     "learning_rate": "PPO's, adapted to its KL",
     "std": "of the policy's actions, mean over joints",
-    "encoder/{loss}": "part of the hybrid prediction loss, unweighted",
+    "encoder/{loss}": "part of the hybrid prediction loss, unweighted, of the weights that learn",
     "encoder_share/{loss}": "its share of the weighted sum",
     "active_latents": "dimensions of z^p that vary over the data",
     "foothold_rmse": "m, imagined against real footholds, before they are learned from",
