@@ -11,6 +11,7 @@ from torch import Tensor
 from ssr.kept import kept
 from ssr.motion.clip import Clip
 from ssr.motion.dataset import FLAT, OWN, TABLE_11, MotionDataset, StartStates
+from ssr.motion.driving import Driver
 from ssr.motion.frames import soles_beside_base
 from ssr.motion.speeds import commanded
 from ssr.physics.simulator import ResetPose
@@ -73,6 +74,7 @@ class ReferenceStarts:
         return ReferenceTrack(
             position=states.joint_position.numpy(),
             velocity=states.joint_velocity.numpy(),
+            target=_targets(motion),
             course=states.course.numpy(),
             edges=edges,
             soles=soles,
@@ -141,7 +143,7 @@ def _surroundings(motion: MotionDataset) -> tuple[np.ndarray, ...]:
     """Of every frame (N, …): `edges_near` the base, soles and their ground as in `ReferenceTrack`, and
     whether its soles lie as a robot's should."""
     edges, soles, over, usable = [], [], [], []
-    mirrors = len(motion.frames) > sum(clip.frames for clip in motion.clips)
+    mirrors = _mirrors(motion)
     for clip in motion.clips:
         along = _edges_along(clip)
         for copy in (clip, clip.mirrored(motion.robot)) if mirrors else (clip,):
@@ -151,6 +153,22 @@ def _surroundings(motion: MotionDataset) -> tuple[np.ndarray, ...]:
             over.append(height)
             usable.append(np.full(clip.frames, clip.synthetic or clip.column in FLAT))
     return tuple(map(np.concatenate, (edges, soles, over, usable)))
+
+
+def _targets(motion: MotionDataset) -> np.ndarray:
+    """(N, J) joint targets of every frame, in rad."""
+    driver, rule = Driver(motion.robot), motion.robot.joint_mirror
+    out = []
+    for clip in motion.clips:
+        out.append(targets := driver.targets(clip).astype(np.float32))
+        if _mirrors(motion):
+            out.append(targets[:, list(rule.source)] * np.array(rule.sign, np.float32))
+    return np.concatenate(out)
+
+
+def _mirrors(motion: MotionDataset) -> bool:
+    """Whether every clip is followed by its mirror image."""
+    return len(motion.frames) > sum(clip.frames for clip in motion.clips)
 
 
 def _edges_along(clip: Clip) -> np.ndarray:

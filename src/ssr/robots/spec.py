@@ -145,12 +145,6 @@ class RobotSpec:
         return np.array([getattr(j, field) for j in self.joints], dtype=np.float64)
 
     @cached_property
-    def weight(self) -> float:
-        """N"""
-        model = self.build().compile()
-        return float(-model.opt.gravity[2] * model.body_mass.sum())
-
-    @cached_property
     def leg_joints(self) -> np.ndarray:
         """(2, J) bool: the policy joints between the base and the right foot, and the left one."""
         spec = self.build()

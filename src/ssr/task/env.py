@@ -47,8 +47,6 @@ from ssr.vision.camera import CameraConfig, DepthCamera
 from ssr.vision.heightmap import among_obstacles
 from ssr.vision.scan import SCAN_SIZE, scan_offsets, scans_of
 
-BEARING = 0.2  #: of the robot's weight on a sole, from which its leg bears the robot
-
 
 class TraversalEnv:
     """n worlds in step: their ground, robots, commands, observations, rewards and endings."""
@@ -274,14 +272,11 @@ class TraversalEnv:
         if not self.imitates:
             return torch.zeros(self.num_envs, 0)
         towards = torch.from_numpy((self.imitation.arrays.soon - self.default) / self.action_scale)
-        force = torch.from_numpy(self.simulator.readout.reading.foot_force)
-        return towards.masked_fill_(self._bearing(force), torch.nan)
+        return towards.masked_fill_(self._bearing(torch.from_numpy(self.gait.arrays.contact)), torch.nan)
 
-    def _bearing(self, force: Tensor) -> Tensor:
-        """(n, J) bool: joints of legs that bear the robot, by the ground's force (n, 2, 3) on their soles. A
-        toe against a riser bears nothing: there, more than anywhere, a leg must be shown how to go on."""
-        bears = force[..., 2] > BEARING * self.robot.weight
-        return (bears.unsqueeze(-1) & self._legs).any(1)
+    def _bearing(self, contact: Tensor) -> Tensor:
+        """(n, J) bool: joints of legs whose feet touch the ground, contact (n, 2)."""
+        return (contact.unsqueeze(-1) & self._legs).any(1)
 
     def _scan(self) -> Tensor:
         if not self.scanning:

@@ -24,7 +24,7 @@ from ssr.terrain.field import FieldArrays, TerrainField
 
 STRETCH = 0.8  #: s followed before the nearest pose is looked for anew
 STEP = 0.3  #: s, likewise near an edge: who is slower than the reference must not be led off the tread
-LEAD = 0.06  #: s by which joints lag behind their targets
+LEAD = 0.04  #: s until a target acts: the control step and a delay of another
 THINNED = 2  #: every so many-th frame is looked at
 VELOCITY_WEIGHT = 0.1  #: s, rad/s of a joint against rad
 COMMAND_WEIGHT = 2.0  #: s/m, m/s of the command against rad
@@ -41,6 +41,7 @@ class ReferenceTrack(NamedTuple):
 
     position: np.ndarray  #: (N, J) rad
     velocity: np.ndarray  #: (N, J) rad/s
+    target: np.ndarray  #: (N, J) rad, told which a robot as built does the motion
     course: np.ndarray  #: (N, 3) m/s ahead and to the left, rad/s to the left, mean over the next second
     edges: np.ndarray  #: (N, 5) m, `edges_near` the base
     soles: np.ndarray  #: (N, 2, 2) m, sole centres ahead and to the left of the base
@@ -58,7 +59,7 @@ class Followed(NamedTuple):
     frame: np.ndarray  #: (n,) int64, the frame to be in now; negative: none yet
     left: np.ndarray  #: (n,) int64, control steps until another is looked for
     now: np.ndarray  #: (n, J) joint positions of that frame, rad
-    soon: np.ndarray  #: (n, J) joint positions `LEAD` later, rad
+    soon: np.ndarray  #: (n, J) joint targets of `LEAD` later, rad
 
 
 class Spans(NamedTuple):
@@ -66,7 +67,7 @@ class Spans(NamedTuple):
 
     stretch: int  #: followed before the nearest pose is looked for anew
     step: int  #: likewise near an edge
-    lead: int  #: by which joints lag behind their targets
+    lead: int  #: until a target acts
 
 
 class Imitation(NamedTensors):
@@ -145,7 +146,7 @@ def advance(steps, position, velocity, base, command, tile, reference, spans, ow
     soon = min(frame + spans.lead, int(reference.end[frame]))
     for j in range(own.now.shape[1]):
         own.now[i, j] = reference.position[frame, j]
-        own.soon[i, j] = reference.position[soon, j]
+        own.soon[i, j] = reference.target[soon, j]
 
 
 @compiled

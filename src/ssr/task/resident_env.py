@@ -245,7 +245,7 @@ class ResidentEnv(TraversalEnv):
         if not self.imitates:
             return torch.zeros(self.num_envs, 0, device=self.device)
         towards = (self.imitation.soon - self.default) / self.action_scale
-        return towards.masked_fill(self._bearing(self.simulator.readout.reading.foot_force), torch.nan)
+        return towards.masked_fill(self._bearing(self.gait.contact), torch.nan)
 
     def _scan(self) -> Tensor:
         if not self.scanning:
