@@ -2,8 +2,8 @@
 
 A joint that is told where to be in a moment lags behind, and a leg that bears the robot gives way. These tell
 what accelerations, weight and the ground ask of it as well. The ground holds whichever soles stand, and may
-pull on them: for a clip that is a walk it hardly has to. A walk that is found while legs in the air are pulled
-to such targets makes 2.2 steps/s, pulled to positions 2.6 to 2.9 (docs/training-log.md).
+pull on them: for a clip that is a walk it hardly has to. A walk that is found while legs in the air are
+pulled to such targets makes 2.2 steps/s, pulled to positions 2.6 to 2.9 (docs/training-log.md).
 """
 
 from __future__ import annotations
