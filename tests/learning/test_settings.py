@@ -19,7 +19,6 @@ USERS_SET = {
     "task.control_period": "a robot whose controller runs at another rate",
     "task.commands.*_speed": "how fast it shall walk",
     "task.commands.yaw_rate": "how fast it shall turn",
-    "task.commands.zero_fraction": "how much of its time it shall stand",
     "task.rewards.*": "how it shall walk: the weights of Table 6(a)",
     "task.noise": "sensors better or worse than the paper's",
     "task.terrain.first_level": "tiles to step on from Python: `ssr.task.gym`",

@@ -7,8 +7,8 @@ import torch
 from toy import ToyWalker
 
 from ssr.learning.edge_sight import SEASONED
-from ssr.learning.statistics import Statistics
-from ssr.terrain.settings import TERRAIN_TYPES
+from ssr.learning.statistics import Statistics, level_means
+from ssr.terrain.settings import SLOPE, STAIRS, TERRAIN_TYPES
 
 
 def test_safe_footholds_are_counted_by_terrain():
@@ -62,3 +62,12 @@ def test_parts_of_a_command_are_told_apart_and_speed_is_along_it():
     assert means["obeyed/turn"] == pytest.approx(-0.5)
     assert "obeyed/back" not in means and "obeyed/aside" not in means
     assert means["speed/stairs"] == pytest.approx(0.4)
+
+
+def test_levels_of_stairs_are_told_by_the_way_they_go() -> None:
+    kinds = torch.tensor([STAIRS, STAIRS, STAIRS, SLOPE])
+    levels, ends = torch.tensor([2, 4, 9, 7]), torch.tensor([0.5, 1.0, -1.0, -2.0])
+    told = level_means(levels, kinds, ends, torch.tensor([False, False, True, True]))
+    assert told["stairs_level/up"] == 3.0 and told["stairs_level/down"] == 9.0
+    assert told["level/stairs"] == 5.0 and told["level/slope"] == 7.0
+    assert told["reached_top/stairs"] == pytest.approx(1 / 3)

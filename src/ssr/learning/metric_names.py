@@ -52,6 +52,7 @@ METRICS: dict[str, str] = {
     "reward/{row}": "weighted row of r^l, per second",
     "episode_steps": "control steps of episodes that ended",
     "level/{terrain}": "mean level of the worlds",
+    "stairs_level/{flight}": "likewise on stairs, by the way they go",
     "reached_top/{terrain}": "share of the worlds that have crossed the hardest tile",
     "kl": "of the policy's change, per minibatch",
     "surrogate_loss": "PPO's",
@@ -86,6 +87,7 @@ OF_THE_LOOP = (
     "overflows",
     "stage",
     "level/{terrain}",
+    "stairs_level/{flight}",
     "reached_top/{terrain}",
 )
 

@@ -17,7 +17,7 @@ from ssr.symmetry.layout import Layout
 from ssr.task.config import RewardConfig
 from ssr.task.touchdowns import TouchdownRules, Touchdowns
 from ssr.task.transition import Transition
-from ssr.terrain.settings import TERRAIN_TYPES
+from ssr.terrain.settings import STAIRS, TERRAIN_TYPES
 
 SAFE_SUPPORT = 0.75  #: of the sole: a foothold with more is safe
 TABLE_6 = tuple(f.name for f in fields(RewardConfig))  #: rows of the paper
@@ -174,14 +174,18 @@ class Statistics:
 
 
 def level_means(
-    levels: Tensor, terrain_type: Tensor, reached_top: Tensor, ranks: Ranks = ALONE
+    levels: Tensor, terrain_type: Tensor, end_height: Tensor, reached_top: Tensor, ranks: Ranks = ALONE
 ) -> dict[str, float]:
-    """levels, terrain_type (n,) of all worlds; reached_top (n,) bool: crossed the hardest tile once."""
+    """levels, terrain_type, end_height (n,) of all worlds; reached_top (n,) bool: crossed the hardest tile
+    once."""
     tally = Tally()
     for k, name in enumerate(TERRAIN_TYPES):
         chosen = terrain_type == k
         tally.add(f"level/{name}", _over(chosen, levels), chosen.sum())
         tally.add(f"reached_top/{name}", (chosen & reached_top).sum(), chosen.sum())
+    for flight, chosen in (("up", end_height > 0.0), ("down", end_height < 0.0)):
+        stairs = chosen & (terrain_type == STAIRS)
+        tally.add(f"stairs_level/{flight}", _over(stairs, levels), stairs.sum())
     return tally.means(ranks)
 
 

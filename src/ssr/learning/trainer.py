@@ -130,7 +130,7 @@ class Trainer:
     def _learn(self, run: RunDirectory | None, progress: float) -> dict[str, float]:
         """What the rollout taught, as finite metrics. progress: share of the run that is over, in [0, 1]."""
         env, algorithm = self.env, self.algorithm
-        metrics = level_means(env.levels, env.field.type, env.reached_top, self.ranks)
+        metrics = level_means(env.levels, env.field.type, env.field.end_height, env.reached_top, self.ranks)
         try:
             metrics |= algorithm.update(progress)
         except NonFiniteGradient as error:
