@@ -134,7 +134,7 @@ def test_first_reset_moves_no_level_and_later_ones_follow_the_rule() -> None:
 
 
 @pytest.mark.parametrize(("kind", "falls_demote", "after"), [
-    ("gap", False, 5), ("gap", True, 4), ("slope", True, 5)
+    ("gap", False, 5), ("gap", True, 4), ("slope", True, 4)
 ])  # fmt: skip
 def test_falls_may_cost_a_level(kind: str, falls_demote: bool, after: int) -> None:
     terrain = TerrainConfig(kinds=(kind,), first_level=5, falls_demote=falls_demote)
@@ -151,6 +151,20 @@ def test_falls_may_cost_a_level(kind: str, falls_demote: bool, after: int) -> No
     assert env.levels.tolist() == [after, 6]
     env.restart(transition.ended)  # what has been judged is not judged again
     assert env.levels.tolist() == [after, 6]
+
+
+def test_who_tumbles_over_a_tile_gains_no_level() -> None:
+    terrain = TerrainConfig(kinds=("stairs_down",), first_level=5, falls_demote=True)
+    env = make(3, config=TaskConfig(terrain=terrain))
+    env.reset()
+    env.commands.direction.fill_(1.0)
+    env.progress.commanded.fill_(4.0)
+    for world, came in enumerate((4.0, 5.5, 6.5)):  # m, of the 4 that were asked for
+        env.simulator.qpos[world, 0] = 7.0
+        env.progress.start_x[world] = 7.0 - came
+    assert not env.step(torch.zeros(3, 21)).terminated.any()
+    env.restart(torch.ones(3, dtype=torch.bool))
+    assert env.levels.tolist() == [6, 6, 5]
 
 
 def test_a_fall_at_the_very_start_costs_nothing() -> None:

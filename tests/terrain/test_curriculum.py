@@ -30,6 +30,14 @@ def test_levels_by_hand() -> None:
     assert next_levels(level, cleared, progress, commanded, first).tolist() == expected.tolist()
 
 
+def test_who_failed_gains_no_level() -> None:
+    level, failed = torch.tensor([7, 7, 7, 19]), torch.tensor([True, False, True, True])
+    crossed_it, distance = torch.tensor([True, True, False, True]), torch.full((4,), 6.0)
+    no = torch.zeros(4, dtype=torch.bool)
+    after = next_levels(level, crossed_it, distance, distance, no, failed=failed)
+    assert after[:3].tolist() == [7, 8, 6]
+
+
 def test_past_the_top_any_level_follows() -> None:
     n = 4000
     top = torch.full((n,), 19)

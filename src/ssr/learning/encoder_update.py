@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -11,6 +9,7 @@ from ssr.learning.config import EncoderConfig, OptimizerConfig
 from ssr.learning.edge_sight import sawtooth
 from ssr.learning.optimizer import FlatAdam
 from ssr.learning.ranks import ALONE, Ranks
+from ssr.learning.recollection import KEPT_AN_UPDATE, Recollection, Sequences, side_by_side
 from ssr.learning.rollout import Rollout, Seen
 from ssr.networks.build import Networks
 from ssr.networks.encoder import Latents
@@ -20,21 +19,6 @@ LEAST_SHARE = 0.1  #: of a head's gradient that always reaches the encoder
 LOSSES = ("foot_maps", "base_map", "next_proprioception", "divergence", "velocity", "edges")
 #: Table 9; the weights of divergence and edges are settings
 WEIGHTS = {"foot_maps": 1.0, "base_map": 2.0, "next_proprioception": 5.0, "velocity": 2.0}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sequences:
-    """T steps of m worlds: what the encoder sees and what it must predict."""
-
-    history: Tensor  #: (T, m, h, P)
-    images: Tensor  #: (f, rows, columns) m, distinct
-    frame_index: Tensor  #: (T, m)
-    hidden: Tensor  #: (m, H) before the first step
-    resets: Tensor  #: (T, m) bool
-    privileged: Tensor  #: (T, m, S)
-    next_proprioception: Tensor  #: (T, m, P)
-    valid: Tensor  #: (T, m) bool
-    unbroken: Tensor  #: (T, m) bool: the next frame belongs to the same episode
 
 
 def sequences(rollout: Rollout, hidden: Tensor, worlds: Tensor, seen: Seen | None = None) -> Sequences:
@@ -159,6 +143,7 @@ class EncoderTrainer:
             average=config.average,
             ranks=ranks,
         )
+        self.earlier = Recollection(config.recalled)
 
     @property
     def blind(self) -> bool:
@@ -173,6 +158,7 @@ class EncoderTrainer:
         hidden, *mirrored = memories
         device, parts = memories.device, self.config.minibatches
         totals = torch.zeros(len(self.weights) + 1, device=device)
+        newest: list[Sequences] = []
         with self.optimizer.newest():
             for _ in range(self.config.epochs):
                 split = torch.randperm(rollout.num_envs, device=device).tensor_split(parts)
@@ -180,7 +166,14 @@ class EncoderTrainer:
                     batch = sequences(rollout, hidden, worlds, seen)
                     if mirrored:
                         batch = with_mirror_images(batch, mirrored[0][worlds], self.networks)
+                    if len(newest) < KEPT_AN_UPDATE:
+                        newest.append(batch)
+                    if len(self.earlier):
+                        batch = side_by_side(batch, self.earlier.draw())
                     totals += self._step(batch)
+        if self.earlier.capacity:
+            for batch in newest:
+                self.earlier.put(batch)
         *values, active = self.optimizer.settle(totals / (self.config.epochs * parts))
         if self.blind:
             return {"encoder/velocity": values[LOSSES.index("velocity")]}

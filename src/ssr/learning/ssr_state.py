@@ -32,6 +32,7 @@ def full(algorithm: SSR) -> dict[str, Any]:
         "networks": algorithm.networks.state_dict(),
         "ppo": algorithm.ppo.optimizer.state_dict(),
         "encoder": algorithm.encoder.optimizer.state_dict(),
+        "earlier": algorithm.encoder.earlier.state_dict(),
         "footsteps": algorithm.footsteps.state_dict(),
         "schedule": algorithm.schedule.state_dict(),
         "statistics": algorithm.statistics.state_dict(),
@@ -53,6 +54,7 @@ def load_full(algorithm: SSR, state: Mapping[str, Any]) -> None:
     algorithm.networks.load_state_dict(state["networks"])
     algorithm.ppo.optimizer.load_state_dict(state["ppo"])
     algorithm.encoder.optimizer.load_state_dict(state["encoder"])
+    algorithm.encoder.earlier.load_state_dict(state["earlier"])
     algorithm.footsteps.load_state_dict(state["footsteps"])
     algorithm.schedule.load_state_dict(state["schedule"])
     algorithm.statistics.load_state_dict(state["statistics"])

@@ -127,8 +127,8 @@ class TerrainConfig:
     """Share of the episodes that begin anywhere from the start to the middle of the obstacles, in poses of
     the reference that fit the place if episodes begin in such at all; they change no level."""
     falls_demote: bool = False
-    """Falling, straying or standing still before the tile is crossed costs a level, not only slowness. Not on
-    slopes, where the commands (backwards, sideways) are what most robots fall over."""
+    """Falling, straying or standing still before the tile is crossed costs a level, not only slowness; and
+    who crosses it half as fast again as told gains none."""
 
     def __post_init__(self) -> None:
         for kind in self.kinds or ("",):

@@ -41,7 +41,6 @@ from ssr.task.tiles import TileBank, TileSource
 from ssr.task.transition import Feet, Observation, Transition
 from ssr.terrain.field import TerrainField
 from ssr.terrain.making import TILE_POOL
-from ssr.terrain.settings import SLOPE
 from ssr.terrain.tile import LooseBox, Tile
 from ssr.vision.camera import CameraConfig, DepthCamera
 from ssr.vision.heightmap import among_obstacles
@@ -216,8 +215,8 @@ class TraversalEnv:
         patient = self.bootstrap == 0.0 and self.config.bootstrap.lasting_progress == 0.0
         ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
         if self.config.terrain.falls_demote:
-            sound = torch.as_tensor(state.finite)
-            self.progress.failed.copy_(ending.terminated & sound & (self.field.type != SLOPE))
+            fell = ending.terminated & torch.as_tensor(state.finite)
+            self.progress.failed.copy_(torch.where(self.progress.crossed, self.progress.hurried, fell))
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
         self._command(state)

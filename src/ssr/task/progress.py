@@ -21,6 +21,7 @@ from ssr.terrain.settings import LEVELS
 
 FREE_WALK = 0.1  #: m/s; who is asked for less on the apron is asked to turn
 AT_START = 0.05  #: m from a tile's start, or from that of who walks it backwards, that still is there
+HURRIED = 1.5  #: times the commanded distance
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 
 
@@ -59,6 +60,11 @@ class Progress(NamedTensors):
         self.stalled, self.crossed, self.omnidirectional = truths(), truths(), truths()
         self.fresh, self.reached_top = truths(1), truths()
         self.failed = truths()  #: the episode that just ended was too hard
+
+    @property
+    def hurried(self) -> Tensor:
+        """(n,) bool: has come much farther than was asked for, as who tumbles down a flight does."""
+        return self.covered > HURRIED * self.commanded
 
     def ground(self, field: TerrainField) -> FieldArrays:
         """The field as rules take it."""

@@ -21,6 +21,8 @@ IMITATION_SPREAD = 0.04  #: rad², mean squared distance at which following the 
 ARM = 0.5  #: m; a turn of 1 rad/s counts as much as so many m/s
 #: Times what is asked for may be lost at once, so that to drift and snap back pays nothing.
 BACKWARD = 4.0
+#: Times what is asked for, from which on doing more takes off what was paid: nothing pays for hurry.
+HURRIED = 1.3
 LEAST_ASKED = 0.07  #: m/s; where less is asked for nobody gets ahead
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
@@ -234,7 +236,7 @@ def feet_lateral_distance(m, limits, c, i):
 @row
 def progress(m, limits, c, i):
     """How much of the command is done, each of its three parts no more than what is asked for and counted by
-    its square, turns by `ARM`; nothing where standing is asked for."""
+    its square, turns by `ARM`; nothing where standing is asked for. Who hurries has done less."""
     done = float(0.0)
     asked = float(0.0)
     for axis in range(3):
@@ -243,7 +245,8 @@ def progress(m, limits, c, i):
         counts = square(ARM * part) if axis == 2 else square(part)
         asked += counts
         if part != 0.0:
-            done += counts * min(max(made / part, -BACKWARD), 1.0)
+            times = made / part
+            done += counts * max(min(times, 1.0, 1.0 + HURRIED - times), -BACKWARD)
     return done / asked if asked > square(LEAST_ASKED) else 0.0
 
 
