@@ -19,7 +19,7 @@ from ssr.study.folder import REPORT, STATUS, StudyFolder
 from ssr.study.plan import read
 
 PATIENCE = 900.0  #: s for anything at all
-ONE = PLAN.replace('["ssr", "pim"]', '["pim"]').replace("[1, 2]", "[1]").replace("1_536", "6_144")
+ONE = PLAN.replace('["ssr", "pim"]', '["pim"]').replace("[1, 2]", "[1]").replace("1_920", "6_144")
 
 
 def waited(what: Callable[[], bool]) -> bool:

@@ -67,14 +67,14 @@ def test_progress_is_read_from_the_directory_alone(study: StudyFolder) -> None:
     run = study.plan.runs()[0]
     path = study.path / run.name
     path.mkdir()
-    row = '{"iteration": 2, "total_steps": 768, "steps_per_second": 100.0, "tracking": 0.5}'
+    row = '{"iteration": 2, "total_steps": 960, "steps_per_second": 100.0, "tracking": 0.5}'
     (path / "metrics.jsonl").write_text(f'{row}\n{{"iteration": 3, "tot')  # cut off by a kill
     study.finish(study.plan.runs()[1], {"host": "a", "seconds": 20.0, "evaluation_seconds": 5.0})
     board = Board.look(study)
     one, *others = board.runs
-    assert one.steps == 768 and board.share(one) == pytest.approx(0.75 * 0.5)
-    assert board.seconds_left(one) == pytest.approx(768 / 100 + 5.0)
+    assert one.steps == 960 and board.share(one) == pytest.approx(0.75 * 0.5)
+    assert board.seconds_left(one) == pytest.approx(960 / 100 + 5.0)
     assert board.seconds_left(others[0]) == 0.0
-    rest = 2 * (1536 / 100 + 5.0)
-    assert board.all_seconds_left(1) == pytest.approx(768 / 100 + 5.0 + rest)
-    assert board.all_seconds_left(100) == pytest.approx(1536 / 100 + 5.0), "the longest one"
+    rest = 2 * (1920 / 100 + 5.0)
+    assert board.all_seconds_left(1) == pytest.approx(960 / 100 + 5.0 + rest)
+    assert board.all_seconds_left(100) == pytest.approx(1920 / 100 + 5.0), "the longest one"
