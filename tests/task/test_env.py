@@ -159,7 +159,7 @@ def test_who_tumbles_over_a_tile_gains_no_level() -> None:
     env.reset()
     env.commands.direction.fill_(1.0)
     env.progress.commanded.fill_(4.0)
-    for world, came in enumerate((4.0, 5.5, 6.5)):  # m, of the 4 that were asked for
+    for world, came in enumerate((4.0, 5.0, 5.5)):  # m, of the 4 that were asked for
         env.simulator.qpos[world, 0] = 7.0
         env.progress.start_x[world] = 7.0 - came
     assert not env.step(torch.zeros(3, 21)).terminated.any()

@@ -21,7 +21,7 @@ from ssr.terrain.settings import LEVELS
 
 FREE_WALK = 0.1  #: m/s; who is asked for less on the apron is asked to turn
 AT_START = 0.05  #: m from a tile's start, or from that of who walks it backwards, that still is there
-HURRIED = 1.5  #: times the commanded distance
+HURRIED = 1.3  #: times the commanded distance
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 
 

@@ -22,7 +22,7 @@ ARM = 0.5  #: m; a turn of 1 rad/s counts as much as so many m/s
 #: Times what is asked for may be lost at once, so that to drift and snap back pays nothing.
 BACKWARD = 4.0
 #: Times what is asked for, from which on doing more takes off what was paid: nothing pays for hurry.
-HURRIED = 1.3
+HURRIED = 1.2
 LEAST_ASKED = 0.07  #: m/s; where less is asked for nobody gets ahead
 SHUFFLE = 0.1  #: s; a foot that was in the air for less has not made a step
 
