@@ -246,7 +246,7 @@ def progress(m, limits, c, i):
         asked += counts
         if part != 0.0:
             times = made / part
-            done += counts * max(min(times, 1.0, 1.0 + HURRIED - times), -BACKWARD)
+            done += counts * max(min(times, min(1.0, 1.0 + HURRIED - times)), -BACKWARD)
     return done / asked if asked > square(LEAST_ASKED) else 0.0
 
 
