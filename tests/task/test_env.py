@@ -153,7 +153,7 @@ def test_falls_may_cost_a_level(kind: str, falls_demote: bool, after: int) -> No
     assert env.levels.tolist() == [after, 6]
 
 
-def test_who_tumbles_over_a_tile_gains_no_level() -> None:
+def test_who_tumbles_over_a_tile_loses_a_level() -> None:
     terrain = TerrainConfig(kinds=("stairs_down",), first_level=5, falls_demote=True)
     env = make(3, config=TaskConfig(terrain=terrain))
     env.reset()
@@ -164,7 +164,7 @@ def test_who_tumbles_over_a_tile_gains_no_level() -> None:
         env.progress.start_x[world] = 7.0 - came
     assert not env.step(torch.zeros(3, 21)).terminated.any()
     env.restart(torch.ones(3, dtype=torch.bool))
-    assert env.levels.tolist() == [6, 6, 5]
+    assert env.levels.tolist() == [6, 6, 4]
 
 
 def test_a_fall_at_the_very_start_costs_nothing() -> None:

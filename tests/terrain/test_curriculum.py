@@ -30,12 +30,12 @@ def test_levels_by_hand() -> None:
     assert next_levels(level, cleared, progress, commanded, first).tolist() == expected.tolist()
 
 
-def test_who_failed_gains_no_level() -> None:
+def test_who_failed_loses_a_level_however_far_he_came() -> None:
     level, failed = torch.tensor([7, 7, 7, 19]), torch.tensor([True, False, True, True])
     crossed_it, distance = torch.tensor([True, True, False, True]), torch.full((4,), 6.0)
     no = torch.zeros(4, dtype=torch.bool)
     after = next_levels(level, crossed_it, distance, distance, no, failed=failed)
-    assert after[:3].tolist() == [7, 8, 6]
+    assert after.tolist() == [6, 8, 6, 18]
 
 
 def test_past_the_top_any_level_follows() -> None:

@@ -128,7 +128,7 @@ class TerrainConfig:
     the reference that fit the place if episodes begin in such at all; they change no level."""
     falls_demote: bool = False
     """Falling, straying or standing still before the tile is crossed costs a level, not only slowness; and
-    who crosses it much faster than told gains none."""
+    so does crossing it much faster than told."""
 
     def __post_init__(self) -> None:
         for kind in self.kinds or ("",):

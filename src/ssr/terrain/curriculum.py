@@ -50,8 +50,7 @@ def next_levels(
     crossed: the obstacles were crossed (see `crossed`). progress: metres covered in the commanded direction.
     commanded_distance: metres the commands asked for over the time that passed. first_reset: the world has
     just been made, so its episode tells nothing and the level stays. Past the top any level may follow.
-    failed: bool, the episode ended in a way that counts as too hard, however far it came: who has crossed
-    gains no level, who has not loses one; by default none.
+    failed: bool, the episode ended in a way that counts as too hard, however far it came; by default none.
     All of these are (n,). worlds: those that are asked about, by default all; numbers (m,) of worlds on the
     CPU, or a mask (n,) bool of which those that are not asked about get any level (n,).
     """
@@ -79,7 +78,7 @@ def next_level(anywhere, e, i, k):
     too_slow = e.progress[i] < DEMOTION_SHARE * e.commanded_distance[i]
     if e.first_reset[i]:
         anywhere[k] = e.level[i]
-    elif not e.crossed[i]:
+    elif e.failed[i] or not e.crossed[i]:
         anywhere[k] = max(e.level[i] - 1, 0) if judged and (too_slow or e.failed[i]) else e.level[i]
     elif e.level[i] + 1 < LEVELS:
-        anywhere[k] = e.level[i] if e.failed[i] else e.level[i] + 1
+        anywhere[k] = e.level[i] + 1
