@@ -47,7 +47,7 @@ def tiny() -> TrainConfig:
         env=WorldsConfig(num_envs=8),
         ppo=PPOConfig(epochs=3, learning_rates=(1e-4, 1e-3), average=0.5),
         schedule=ScheduleConfig(initial_std=0.5, desired_kl=(0.02, 0.02)),
-        encoder=EncoderConfig(epochs=1, minibatches=2),
+        encoder=EncoderConfig(epochs=1, minibatches=2, recalled=3),
         imagination=ImaginationConfig(capacity=4000, batch_size=256, gate_samples=500),
         style=StyleConfig(replay=500, updates=2, batch_size=64),
     )

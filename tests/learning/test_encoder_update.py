@@ -191,3 +191,19 @@ def test_weights_that_learn_are_saved_beside_those_that_act(tiny):
         again = learner(config)[1]
         again.load_small_state(small, moments=moments)
         assert torch.equal(again.encoder.optimizer.learning, mine.values)
+
+
+def test_earlier_rollouts_are_learned_beside_the_newest(tiny):
+    """The first update has nothing to recall, and keeps no more than there is room for."""
+    found = {}
+    for recalled in (0, 3):
+        env, algorithm = learner(replace(tiny, encoder=replace(tiny.encoder, recalled=recalled)))
+        collect(env, algorithm)
+        seen, step = [], algorithm.encoder._step
+        algorithm.encoder._step = lambda batch, seen=seen, step=step: (
+            seen.append(batch.hidden.shape[0]) or step(batch)
+        )
+        for _ in range(2):
+            algorithm.encoder.update(algorithm.rollout, algorithm.memories)
+        found[recalled] = seen, len(algorithm.encoder.earlier)
+    assert found == {0: ([4, 4, 4, 4], 0), 3: ([4, 4, 8, 8], 3)}
