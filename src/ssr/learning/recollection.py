@@ -1,7 +1,7 @@
 """What was seen in earlier rollouts, so that eyes do not learn from the newest half a second alone.
 
-The steps of one rollout are alike: half a second of every world. Learned from as they come, edges that had been
-seen were forgotten again whenever the worlds changed.
+The steps of one rollout are alike: half a second of every world. Learned from as they come, edges that had
+been seen were forgotten again whenever the worlds changed.
 """
 
 from __future__ import annotations
