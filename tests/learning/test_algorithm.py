@@ -130,6 +130,8 @@ def test_saved_state_goes_on_bit_for_bit(tiny):
             return torch.equal(a, b)
         if isinstance(a, dict):
             return a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
+        if isinstance(a, list):
+            return len(a) == len(b) and all(map(equal, a, b))
         return a == b
 
     for name in expected:

@@ -12,6 +12,7 @@ from ssr import bridge
 from ssr.learning.config import AblationConfig
 from ssr.learning.devices import fetched, moved
 from ssr.learning.optimizer import NonFiniteGradient
+from ssr.learning.packing import pack, unpack
 from ssr.learning.ssr import SSR
 from ssr.learning.trainer import Trainer
 from ssr.networks.config import NetworkWidths
@@ -120,3 +121,13 @@ def test_a_device_stops_at_a_gradient_that_is_not_finite_and_tells_after_the_upd
         with pytest.raises(NonFiniteGradient, match="actor"):
             algorithm.update(0.0)
         assert torch.equal(algorithm.ppo.optimizer.values.cpu(), before)
+
+
+def test_a_saved_state_goes_on_there(tiny) -> None:
+    with Pretend(), bridged():
+        skeleton, tensors = pack(trained(tiny, str(DEVICE))[0].state_dict())
+        env, algorithm = learner(tiny, str(DEVICE))
+        algorithm._on_cpu = False
+        algorithm.load_state_dict(unpack(skeleton, tensors))
+        assert len(algorithm.encoder.earlier) == 3
+        Trainer(env, algorithm).iterate()

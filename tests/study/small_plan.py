@@ -16,6 +16,11 @@ value = 16
 reason = "seconds"
 
 [[differences]]
+setting = "encoder.minibatches"
+value = 2
+reason = "of 16 worlds"
+
+[[differences]]
 setting = "run.checkpoint_minutes"
 value = 0.0
 reason = "every iteration is saved"

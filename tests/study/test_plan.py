@@ -54,11 +54,17 @@ def test_an_ablation_is_one_flag_and_nothing_else() -> None:
                 assert differ == [f"ablation.{contender.flag}"]
 
 
-def test_there_are_as_many_snapshots_as_are_followed() -> None:
+@pytest.mark.parametrize("method", ["ssr", "hpl", "pim", "no_symmetry"])
+def test_there_are_as_many_snapshots_as_are_followed(method: str) -> None:
     plan = shipped("cpu")
-    config = plan.recipe("hpl", 1).stages[0].config
-    iterations = plan.steps // (config.env.num_envs * config.ppo.steps)
-    assert iterations // config.run.snapshot_iterations == plan.snapshots
+    stages = plan.recipe(method, 1).stages
+    iterations = sum(s.steps // (s.config.env.num_envs * s.config.ppo.steps) for s in stages)
+    assert iterations // stages[0].config.run.snapshot_iterations == plan.snapshots
+
+
+def test_the_plan_has_the_last_word_in_every_stage() -> None:
+    plan = shipped("smoke")
+    assert {s.config.env.num_envs for m in plan.methods for s in plan.recipe(m, 1).stages} == {16}
 
 
 @pytest.mark.parametrize("name", recipe.shipped())

@@ -22,7 +22,11 @@ ROBOT = load("x2")
 WORLDS = 14
 CPU = torch.device("cpu")
 QUIET = replace(TaskConfig(), noise=0.0, reference_starts=0.5)
-FOLLOWING = replace(QUIET, bootstrap=replace(QUIET.bootstrap, imitation=1.0, stall_distance=0.3))
+FOLLOWING = replace(
+    QUIET,
+    bootstrap=replace(QUIET.bootstrap, imitation=1.0, stall_distance=0.3),
+    terrain=replace(QUIET.terrain, falls_demote=True),
+)
 
 
 @pytest.fixture(scope="module")

@@ -180,6 +180,7 @@ def test_hurry_in_one_part_of_a_command_pays_for_no_other() -> None:
     both = {"command": [[0.4, 0.0, 0.8]]}  # as much of the one as of the other
     assert value_of("progress", {**both, "velocity": [[0.4, 0.0]]}) == pytest.approx(0.5)
     assert value_of("progress", {**both, "velocity": [[0.48, 0.0]]}) == pytest.approx(0.5)
+    assert value_of("progress", {**both, "velocity": [[2.0, 0.0]]}) == pytest.approx(-1.4)
     done = {**both, "velocity": [[0.4, 0.0]], "angular_velocity": [[0, 0, 0.8]]}
     assert value_of("progress", done) == pytest.approx(1.0)
 

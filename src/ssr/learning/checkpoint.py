@@ -23,7 +23,7 @@ from ssr.files import DAMAGED, digest, with_seal, without_seal, write_json
 from ssr.learning.packing import pack, unpack, write_tensors
 from ssr.learning.ranks import ALONE, Ranks
 
-FORMAT = 12
+FORMAT = 13
 STATE = "state.json"
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def moved(value: T, device: str) -> T:
-    """Tensors, dataclasses and mappings of them, on `device`; the same object if they are there."""
+    """Tensors, lists, dataclasses and mappings of them, on `device`; the same object if they are there."""
     if device == "cpu":
         return value
     return _moved(value, device)
@@ -29,6 +29,8 @@ def _moved(value: Any, device: str) -> Any:
         return value.to(device, non_blocking=True)
     if isinstance(value, Mapping):
         return {name: _moved(part, device) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_moved(part, device) for part in value]
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{f.name: _moved(getattr(value, f.name), device) for f in fields(value)})
     return value

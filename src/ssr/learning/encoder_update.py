@@ -160,20 +160,20 @@ class EncoderTrainer:
         totals = torch.zeros(len(self.weights) + 1, device=device)
         newest: list[Sequences] = []
         with self.optimizer.newest():
-            for _ in range(self.config.epochs):
+            for epoch in range(self.config.epochs):
+                first = epoch == 0 and self.earlier.capacity > 0
                 split = torch.randperm(rollout.num_envs, device=device).tensor_split(parts)
                 for worlds, seen in zip(split, rollout.camera.shared_out(split), strict=True):
                     batch = sequences(rollout, hidden, worlds, seen)
                     if mirrored:
                         batch = with_mirror_images(batch, mirrored[0][worlds], self.networks)
-                    if len(newest) < KEPT_AN_UPDATE:
+                    if first and len(newest) < KEPT_AN_UPDATE:
                         newest.append(batch)
                     if len(self.earlier):
                         batch = side_by_side(batch, self.earlier.draw())
                     totals += self._step(batch)
-        if self.earlier.capacity:
-            for batch in newest:
-                self.earlier.put(batch)
+        for batch in newest:
+            self.earlier.put(batch)
         *values, active = self.optimizer.settle(totals / (self.config.epochs * parts))
         if self.blind:
             return {"encoder/velocity": values[LOSSES.index("velocity")]}

@@ -101,7 +101,8 @@ class StudyPlan:
     def recipe_text(self, method: str) -> str:
         """The TOML file by which a method is trained."""
         content = self._content(method)
-        every = max(1, self.steps // self._rollout(method) // self.snapshots)
+        iterations = sum(steps // rollout for _, steps, rollout in self._stages(method))
+        every = max(1, iterations // self.snapshots)
         content["differences"].append(
             _difference("run.snapshot_iterations", every, "as many as are followed")
         )
@@ -118,8 +119,10 @@ class StudyPlan:
         common = [*content.get("differences", []), *(vars(d) for d in self.differences)]
         if contender.flag:
             common.append(_difference(f"ablation.{contender.flag}", True, "what is left out"))
+        own = {d.setting for d in self.differences}  # the plan's word counts in every stage
         for stage, share in zip(stages, self._divided(contender.family, stages), strict=True):
             stage["steps"] = max(1, share)
+            stage["differences"] = [d for d in stage.get("differences", []) if d["setting"] not in own]
             for name in ("until", "held", "smoothing"):
                 stage.pop(name, None)
         head = {"about": f"{contender.title}: {content['about']}", "preset": self.preset}
@@ -131,20 +134,20 @@ class StudyPlan:
         ends = [self.steps * sum(weights[: k + 1]) // sum(weights) for k in range(len(weights))]
         return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
-    def _rollout(self, method: str) -> int:
-        """Control steps of one iteration."""
-        config = recipe.read(written(self._content(method)), method).stages[0].config
-        return config.env.num_envs * config.ppo.steps
+    def _stages(self, method: str) -> list[tuple[str, int, int]]:
+        """Name, control steps and control steps of one iteration, stage by stage."""
+        stages = recipe.read(written(self._content(method)), method).stages
+        return [(s.name, s.steps, s.config.env.num_envs * s.config.ppo.steps) for s in stages]
 
     def require_possible_budget(self, where: str) -> None:
         """Every stage of every method has at least one iteration, and there are snapshots to follow."""
         for method in self.methods:
-            rollout, stages = self._rollout(method), self._content(method)["stage"]
-            shortest = min(stages, key=lambda stage: stage["steps"])
-            if shortest["steps"] < rollout or self.steps < 2 * rollout:
+            stages = self._stages(method)
+            name, steps, rollout = min(stages, key=lambda stage: stage[1] / stage[2])
+            if steps < rollout or sum(steps // rollout for _, steps, rollout in stages) < 2:
                 raise UserError(
-                    f"{where}: `steps` is {self.steps:,}, which leaves {method} {shortest['steps']:,} in "
-                    f"stage {shortest['name']}; one iteration has {rollout:,}. Give more."
+                    f"{where}: `steps` is {self.steps:,}, which leaves {method} {steps:,} in "
+                    f"stage {name}; one iteration has {rollout:,}. Give more."
                 )
 
 

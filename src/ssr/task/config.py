@@ -68,7 +68,7 @@ class RewardConfig:
 class BootstrapConfig:
     """Terms that open the way to walking and fade out (`set_bootstrap`); all zero in the paper."""
 
-    progress: Weight = 0.0  #: weight of the share of the command that is done, no part beyond what is asked
+    progress: Weight = 0.0  #: weight of the share of the command that is done; who hurries has done less
     lasting_progress: Weight = 0.0
     """Least weight of that row, which stays when the rest has faded; so does the end of who stands still."""
     stepping: Weight = 0.0  #: weight of each touchdown's air time beyond a shuffle, up to the target

@@ -215,8 +215,8 @@ class TraversalEnv:
         patient = self.bootstrap == 0.0 and self.config.bootstrap.lasting_progress == 0.0
         ending = endings(state, self.progress, self.field, self.commands, self.config.termination, patient)
         if self.config.terrain.falls_demote:
-            fell = ending.terminated & torch.as_tensor(state.finite)
-            self.progress.failed.copy_(torch.where(self.progress.crossed, self.progress.hurried, fell))
+            failed = torch.where(self.progress.crossed, self.progress.tumbled, ending.terminated)
+            self.progress.failed.copy_(failed & torch.as_tensor(state.finite))
         # What comes next is seen with the command that will then be in force.
         self.commands.tick(self.field.type)
         self._command(state)

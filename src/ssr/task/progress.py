@@ -21,7 +21,7 @@ from ssr.terrain.settings import LEVELS
 
 FREE_WALK = 0.1  #: m/s; who is asked for less on the apron is asked to turn
 AT_START = 0.05  #: m from a tile's start, or from that of who walks it backwards, that still is there
-HURRIED = 1.3  #: times the commanded distance
+TUMBLED = 1.3  #: times the commanded distance, over a whole tile
 STALLED = 0.25  #: share of the commanded distance below which a robot counts as standing still
 
 
@@ -62,9 +62,9 @@ class Progress(NamedTensors):
         self.failed = truths()  #: the episode that just ended was too hard
 
     @property
-    def hurried(self) -> Tensor:
+    def tumbled(self) -> Tensor:
         """(n,) bool: has come much farther than was asked for, as who tumbles down a flight does."""
-        return self.covered > HURRIED * self.commanded
+        return self.covered > TUMBLED * self.commanded
 
     def ground(self, field: TerrainField) -> FieldArrays:
         """The field as rules take it."""
