@@ -70,8 +70,8 @@ class EncoderConfig:
     average: Annotated[float, Within(0.0, 0.9999)] = 0.0
     """The weights that act, of SSR and PIM, follow those that learn: the share of them kept per iteration."""
     recalled: Annotated[int, Within(0, 100_000)] = 0
-    """Minibatches of earlier rollouts that are kept, per rank; each new one is learned beside one of them. 128
-    of sixteen worlds are 100 to 200 MB, in full checkpoints, too."""
+    """Minibatches of earlier rollouts that are kept, per rank; each new one is learned beside one of them.
+    128 of sixteen worlds are 100 to 200 MB, in full checkpoints, too."""
     edges: Annotated[float, Within(0.0, 1000.0)] = 0.0
     """Weight, besides the base map's, of that map's error without its ramp: of treads, gaps and blocks."""
 
