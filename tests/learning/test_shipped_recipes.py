@@ -11,8 +11,8 @@ from ssr.learning.run_directory import SMALL
 from ssr.learning.schedule import Schedule
 
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
-#: x2: before there were recipes, its successor replaces it; x2-probe: to try things on. What comes of the recipe
-#: is x2-next.
+#: x2: before there were recipes, its successor replaces it; x2-probe: to try things on. What comes of the
+#: recipe is x2-next.
 BY_HAND = {"x2", "x2-probe"}
 
 
