@@ -13,7 +13,7 @@ class WithPolicies(build_py):
         if self.editable_mode:  # a checkout has them already
             return
         for run in sorted(Path("pretrained").iterdir()):
-            if run.name.endswith("-next"):  # still learning
+            if run.name.endswith(("-next", "-probe")):  # still learning, or to try things on
                 continue
             for name in ("config.json", "small.safetensors", "steering.json"):
                 if (run / name).is_file():
